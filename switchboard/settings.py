@@ -58,7 +58,8 @@ DATABASES = {
     }
 }
 
-CELERY_BROKER_URL = os.environ["REDIS_URL"]
+REDIS_URL = os.environ["REDIS_URL"]
+CELERY_BROKER_URL = REDIS_URL
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = "UTC"

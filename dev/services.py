@@ -1,0 +1,139 @@
+"""PostgreSQL and Valkey for `make run` and for the tests.
+
+They run under a small process of their own (this module as a program), which stops them as soon as
+its standard input closes. So they end with their user however it ends, SIGKILL included, and a Ctrl-C
+in the terminal does not reach them before it has been dealt with.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class Services:
+    """The servers that the environment does not already name. Usable as a context manager."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        """With `directory` the data is kept there; without, it is temporary and not durable."""
+        self.directory = directory
+        self.database_url = os.environ.get("DATABASE_URL", "")
+        self.redis_url = os.environ.get("REDIS_URL", "")
+        self._keeper: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        wanted = []
+        if not self.database_url:
+            wanted.append("--postgres")
+        if not self.redis_url:
+            wanted.append("--valkey")
+        if not wanted:
+            return
+        where = [] if self.directory is None else ["--directory", str(self.directory)]
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-m", "dev.services", *wanted, *where],
+            cwd=PROJECT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self._keeper.stdout is not None
+        line = self._keeper.stdout.readline()
+        answer = json.loads(line) if line else {"error": "the embedded servers did not start"}
+        if "error" in answer:
+            self.stop()
+            raise RuntimeError(answer["error"])
+        self.database_url = answer.get("database_url", self.database_url)
+        self.redis_url = answer.get("redis_url", self.redis_url)
+
+    def stop(self) -> None:
+        if self._keeper is None:
+            return
+        assert self._keeper.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._keeper.stdin.close()
+        self._keeper.wait(timeout=90)
+        self._keeper = None
+
+    def __enter__(self) -> "Services":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, timeout: float) -> Iterator[TextIO]:
+    """Hold the lock file, waiting at most `timeout` seconds; TimeoutError beyond that."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + timeout
+    with path.open("a") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(path) from None
+                time.sleep(0.1)
+        yield file
+
+
+def keep(directory: Path | None, *, postgres: bool, valkey: bool) -> None:
+    """Start what is wanted, say where it is, wait for the end of standard input, stop it."""
+    from dev.postgres import NOT_DURABLE, Postgres
+    from dev.valkey import Valkey
+
+    with contextlib.ExitStack() as stack:
+        base = directory
+        if base is None:
+            base = Path(tempfile.mkdtemp(prefix="switchboard-test-"))
+            stack.callback(shutil.rmtree, base, ignore_errors=True)
+        # A killed predecessor may still be stopping the servers that hold this data.
+        stack.enter_context(exclusive(base / "services.lock", timeout=90))
+        answer = {}
+        if valkey:
+            cache = Valkey(base / "valkey" if directory else None)
+            stack.callback(cache.stop)
+            cache.start()
+            answer["redis_url"] = cache.url
+        if postgres:
+            database = Postgres(
+                base / "postgres", options={} if directory is not None else NOT_DURABLE
+            )
+            stack.callback(database.stop)
+            database.start()
+            answer["database_url"] = database.url
+        print(json.dumps(answer), flush=True)
+        sys.stdin.read()
+
+
+def main(arguments: list[str]) -> None:
+    # Only the end of the input ends this process, so that nothing is left running behind it.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    directory = None
+    if "--directory" in arguments:
+        directory = Path(arguments[arguments.index("--directory") + 1])
+    try:
+        keep(directory, postgres="--postgres" in arguments, valkey="--valkey" in arguments)
+    except Exception as error:
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
