@@ -10,7 +10,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -19,134 +18,282 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='AttemptTally',
+            name="AttemptTally",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('queue', models.CharField(max_length=200)),
-                ('outcome', models.CharField(max_length=16)),
-                ('ended_from', models.CharField(max_length=16)),
-                ('count', models.BigIntegerField(db_default=0)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("queue", models.CharField(max_length=200)),
+                ("outcome", models.CharField(max_length=16)),
+                ("ended_from", models.CharField(max_length=16)),
+                ("count", models.BigIntegerField(db_default=0)),
             ],
             options={
-                'verbose_name_plural': 'attempt tallies',
-                'db_table': 'todo_attempt_tallies',
-                'constraints': [models.UniqueConstraint(fields=('queue', 'outcome', 'ended_from'), name='todo_attempt_tallies_unique')],
+                "verbose_name_plural": "attempt tallies",
+                "db_table": "todo_attempt_tallies",
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("queue", "outcome", "ended_from"),
+                        name="todo_attempt_tallies_unique",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Endpoint',
+            name="Endpoint",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=200)),
-                ('queues', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), size=None)),
-                ('default_lease_ttl_seconds', models.IntegerField(blank=True, null=True)),
-                ('credential_hash', models.BinaryField(unique=True)),
-                ('credential_prefix', models.CharField(max_length=16)),
-                ('created_at', models.DateTimeField(db_default=todos.models.StatementTimestamp())),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('revocation_finished_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "queues",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=200), size=None
+                    ),
+                ),
+                ("default_lease_ttl_seconds", models.IntegerField(blank=True, null=True)),
+                ("credential_hash", models.BinaryField(unique=True)),
+                ("credential_prefix", models.CharField(max_length=16)),
+                ("created_at", models.DateTimeField(db_default=todos.models.StatementTimestamp())),
+                ("expires_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("revocation_finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'db_table': 'endpoints',
+                "db_table": "endpoints",
             },
         ),
         migrations.CreateModel(
-            name='Todo',
+            name="Todo",
             fields=[
-                ('id', todos.models.TodoIdField(default=todos.models.new_todo_id, editable=False, primary_key=True, serialize=False)),
-                ('queue', models.CharField(max_length=200)),
-                ('title', models.CharField(max_length=200)),
-                ('kind', models.CharField(db_default='', max_length=200)),
-                ('source', models.CharField(db_default='', max_length=200)),
-                ('payload', models.JSONField(blank=True, null=True)),
-                ('idempotency_key', models.CharField(blank=True, max_length=200, null=True)),
-                ('assignee', models.CharField(blank=True, max_length=200, null=True)),
-                ('state', models.CharField(choices=[('pending', 'Pending'), ('claimed', 'Claimed'), ('input-required', 'Input Required'), ('auth-required', 'Auth Required'), ('failed', 'Failed'), ('done', 'Done'), ('canceled', 'Canceled'), ('rejected', 'Rejected')], db_default='pending', max_length=16)),
-                ('owner', models.CharField(blank=True, max_length=200, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('claimed_at', models.DateTimeField(blank=True, null=True)),
-                ('attempt', models.IntegerField(db_default=0)),
-                ('max_attempts', models.IntegerField(db_default=5)),
-                ('attempts_total', models.IntegerField(db_default=0)),
-                ('attempts_pruned', models.IntegerField(db_default=0)),
-                ('next_retry_at', models.DateTimeField(blank=True, null=True)),
-                ('result', models.JSONField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(db_default=todos.models.StatementTimestamp())),
-                ('updated_at', models.DateTimeField(db_default=todos.models.StatementTimestamp())),
-                ('completed_at', models.DateTimeField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, to='todos.endpoint')),
+                (
+                    "id",
+                    todos.models.TodoIdField(
+                        default=todos.models.new_todo_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("queue", models.CharField(max_length=200)),
+                ("title", models.CharField(max_length=200)),
+                ("kind", models.CharField(db_default="", max_length=200)),
+                ("source", models.CharField(db_default="", max_length=200)),
+                ("payload", models.JSONField(blank=True, null=True)),
+                ("idempotency_key", models.CharField(blank=True, max_length=200, null=True)),
+                ("assignee", models.CharField(blank=True, max_length=200, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("claimed", "Claimed"),
+                            ("input-required", "Input Required"),
+                            ("auth-required", "Auth Required"),
+                            ("failed", "Failed"),
+                            ("done", "Done"),
+                            ("canceled", "Canceled"),
+                            ("rejected", "Rejected"),
+                        ],
+                        db_default="pending",
+                        max_length=16,
+                    ),
+                ),
+                ("owner", models.CharField(blank=True, max_length=200, null=True)),
+                ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
+                ("claimed_at", models.DateTimeField(blank=True, null=True)),
+                ("attempt", models.IntegerField(db_default=0)),
+                ("max_attempts", models.IntegerField(db_default=5)),
+                ("attempts_total", models.IntegerField(db_default=0)),
+                ("attempts_pruned", models.IntegerField(db_default=0)),
+                ("next_retry_at", models.DateTimeField(blank=True, null=True)),
+                ("result", models.JSONField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(db_default=todos.models.StatementTimestamp())),
+                ("updated_at", models.DateTimeField(db_default=todos.models.StatementTimestamp())),
+                ("completed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="todos.endpoint",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'todos',
+                "db_table": "todos",
             },
         ),
         migrations.CreateModel(
-            name='Attempt',
+            name="Attempt",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('seq', models.IntegerField()),
-                ('attempt', models.IntegerField()),
-                ('claimer_kind', models.CharField(choices=[('endpoint', 'Endpoint'), ('owner', 'a signed-in human')], max_length=8)),
-                ('owner', models.CharField(max_length=200)),
-                ('claimant', models.CharField(db_default='', max_length=128)),
-                ('claimed_at', models.DateTimeField(db_default=todos.models.StatementTimestamp())),
-                ('last_heartbeat_at', models.DateTimeField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_from', models.CharField(blank=True, max_length=16, null=True)),
-                ('outcome', models.CharField(blank=True, max_length=16, null=True)),
-                ('disposition', models.CharField(blank=True, max_length=16, null=True)),
-                ('summary', models.TextField(blank=True, null=True)),
-                ('summary_truncated', models.BooleanField(db_default=False)),
-                ('artifact', models.TextField(blank=True, null=True)),
-                ('lease_token_hash', models.BinaryField(blank=True, null=True)),
-                ('claimer_endpoint', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, to='todos.endpoint')),
-                ('todo', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='todos.todo')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("seq", models.IntegerField()),
+                ("attempt", models.IntegerField()),
+                (
+                    "claimer_kind",
+                    models.CharField(
+                        choices=[("endpoint", "Endpoint"), ("owner", "a signed-in human")],
+                        max_length=8,
+                    ),
+                ),
+                ("owner", models.CharField(max_length=200)),
+                ("claimant", models.CharField(db_default="", max_length=128)),
+                ("claimed_at", models.DateTimeField(db_default=todos.models.StatementTimestamp())),
+                ("last_heartbeat_at", models.DateTimeField(blank=True, null=True)),
+                ("lease_expires_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                ("ended_from", models.CharField(blank=True, max_length=16, null=True)),
+                ("outcome", models.CharField(blank=True, max_length=16, null=True)),
+                ("disposition", models.CharField(blank=True, max_length=16, null=True)),
+                ("summary", models.TextField(blank=True, null=True)),
+                ("summary_truncated", models.BooleanField(db_default=False)),
+                ("artifact", models.TextField(blank=True, null=True)),
+                ("lease_token_hash", models.BinaryField(blank=True, null=True)),
+                (
+                    "claimer_endpoint",
+                    models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="todos.endpoint",
+                    ),
+                ),
+                (
+                    "todo",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="attempts",
+                        to="todos.todo",
+                    ),
+                ),
             ],
             options={
-                'db_table': 'todo_attempts',
+                "db_table": "todo_attempts",
             },
         ),
         migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('revocation_finished_at__isnull', True), ('revoked_at__isnull', False)), fields=['revoked_at'], name='endpoints_unfinished_idx'),
+            model_name="endpoint",
+            index=models.Index(
+                condition=models.Q(
+                    ("revocation_finished_at__isnull", True), ("revoked_at__isnull", False)
+                ),
+                fields=["revoked_at"],
+                name="endpoints_unfinished_idx",
+            ),
         ),
         migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('expires_at__isnull', False), ('revoked_at__isnull', True)), fields=['expires_at'], name='endpoints_expiry_idx'),
+            model_name="endpoint",
+            index=models.Index(
+                condition=models.Q(("expires_at__isnull", False), ("revoked_at__isnull", True)),
+                fields=["expires_at"],
+                name="endpoints_expiry_idx",
+            ),
         ),
         migrations.AddIndex(
-            model_name='todo',
-            index=models.Index(models.F('endpoint'), models.F('queue'), django.db.models.functions.comparison.Coalesce(models.F('assignee'), models.Value('')), models.F('created_at'), models.F('id'), condition=models.Q(('state', 'pending')), name='todos_pending_idx'),
+            model_name="todo",
+            index=models.Index(
+                models.F("endpoint"),
+                models.F("queue"),
+                django.db.models.functions.comparison.Coalesce(
+                    models.F("assignee"), models.Value("")
+                ),
+                models.F("created_at"),
+                models.F("id"),
+                condition=models.Q(("state", "pending")),
+                name="todos_pending_idx",
+            ),
         ),
         migrations.AddIndex(
-            model_name='todo',
-            index=models.Index(condition=models.Q(('state', 'claimed')), fields=['lease_expires_at'], name='todos_lease_idx'),
+            model_name="todo",
+            index=models.Index(
+                condition=models.Q(("state", "claimed")),
+                fields=["lease_expires_at"],
+                name="todos_lease_idx",
+            ),
         ),
         migrations.AddIndex(
-            model_name='todo',
-            index=models.Index(condition=models.Q(('next_retry_at__isnull', False), ('state', 'failed')), fields=['next_retry_at'], name='todos_retry_idx'),
+            model_name="todo",
+            index=models.Index(
+                condition=models.Q(("next_retry_at__isnull", False), ("state", "failed")),
+                fields=["next_retry_at"],
+                name="todos_retry_idx",
+            ),
         ),
         migrations.AddIndex(
-            model_name='todo',
-            index=models.Index(condition=models.Q(('state__in', ['pending', 'claimed', 'input-required', 'auth-required']), models.Q(('next_retry_at__isnull', False), ('state', 'failed')), _connector='OR'), fields=['endpoint', 'id'], name='todos_live_idx'),
+            model_name="todo",
+            index=models.Index(
+                condition=models.Q(
+                    ("state__in", ["pending", "claimed", "input-required", "auth-required"]),
+                    models.Q(("next_retry_at__isnull", False), ("state", "failed")),
+                    _connector="OR",
+                ),
+                fields=["endpoint", "id"],
+                name="todos_live_idx",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='todo',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'claimed', 'input-required', 'auth-required', 'failed', 'done', 'canceled', 'rejected'])), name='todos_state_known'),
+            model_name="todo",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "state__in",
+                        [
+                            "pending",
+                            "claimed",
+                            "input-required",
+                            "auth-required",
+                            "failed",
+                            "done",
+                            "canceled",
+                            "rejected",
+                        ],
+                    )
+                ),
+                name="todos_state_known",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='todo',
-            constraint=models.UniqueConstraint(condition=models.Q(('idempotency_key__isnull', False), models.Q(('state__in', ['pending', 'claimed', 'input-required', 'auth-required']), models.Q(('next_retry_at__isnull', False), ('state', 'failed')), _connector='OR')), fields=('endpoint', 'idempotency_key'), name='todos_live_key_unique'),
+            model_name="todo",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("idempotency_key__isnull", False),
+                    models.Q(
+                        ("state__in", ["pending", "claimed", "input-required", "auth-required"]),
+                        models.Q(("next_retry_at__isnull", False), ("state", "failed")),
+                        _connector="OR",
+                    ),
+                ),
+                fields=("endpoint", "idempotency_key"),
+                name="todos_live_key_unique",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.UniqueConstraint(fields=('todo', 'seq'), name='todo_attempts_seq_unique'),
+            model_name="attempt",
+            constraint=models.UniqueConstraint(
+                fields=("todo", "seq"), name="todo_attempts_seq_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='attempt',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('todo',), name='todo_attempts_open_unique'),
+            model_name="attempt",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ended_at__isnull", True)),
+                fields=("todo",),
+                name="todo_attempts_open_unique",
+            ),
         ),
     ]
