@@ -1,0 +1,102 @@
+"""Endpoints: vended, revoked, expired (the domain: Words, Transitions)."""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from todos import inputs, lease
+from todos.batches import Row, announce, drain, in_batches
+from todos.errors import InvalidInput, TodoNotFound
+from todos.models import Endpoint
+from todos.sql import execute, fetch_all
+
+_PREFIX_LENGTH = 12
+
+
+def vend(
+    *,
+    name: str,
+    queues: Sequence[str],
+    owner: AbstractBaseUser | None = None,
+    default_lease_ttl_seconds: int | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[Endpoint, str]:
+    """A new endpoint and its credential, which is returned here once and stored only as a hash.
+
+    Its scope never changes afterwards. The default lease is in seconds, 60 to 86400.
+    """
+    if expires_at is not None and (
+        not isinstance(expires_at, datetime) or expires_at.tzinfo is None
+    ):
+        raise InvalidInput("expires_at", "must be a date and time with a time zone")
+    credential = f"sbk_{secrets.token_urlsafe(32)}"
+    endpoint = Endpoint.objects.create(
+        name=inputs.label("name", name),
+        queues=inputs.queue_names(queues),
+        owner=owner,
+        default_lease_ttl_seconds=lease.endpoint_default(default_lease_ttl_seconds),
+        expires_at=expires_at,
+        credential_hash=hashlib.sha256(credential.encode()).digest(),
+        credential_prefix=credential[:_PREFIX_LENGTH],
+    )
+    endpoint.refresh_from_db(fields=["created_at"])
+    return endpoint, credential
+
+
+def revoke(endpoint: Endpoint) -> Endpoint:
+    """End an endpoint for good; its live todos become dead letters before this returns.
+
+    The mark is committed first: from then on nothing can be created or claimed there. What a
+    crash leaves, or a row that cannot be written now, the reaper's next tick finishes.
+    """
+    endpoint_id = inputs.endpoint_id(endpoint)
+    if not execute("endpoint_revoke", {"endpoint": endpoint_id}):
+        if not Endpoint.objects.filter(pk=endpoint_id).exists():
+            raise TodoNotFound("endpoint")
+    for _ in _revocation(endpoint_id, "revocation_lock"):
+        pass
+    return Endpoint.objects.get(pk=endpoint_id)
+
+
+def finish_revocations(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
+    """Revoke what has expired, and finish every revocation that is not finished.
+
+    Returns how many todos were dead-lettered and whether nothing failed.
+    """
+    _, good = drain(("expired endpoints", _expire()), until=time_is_up)
+    sweeps = [
+        (f"revocation of {endpoint_id}", _revocation(endpoint_id, "revocation_lock_free"))
+        for (endpoint_id,) in fetch_all("revocations_open", {})
+    ]
+    revoked, finished_well = drain(*sweeps, until=time_is_up)
+    return revoked, good and finished_well
+
+
+def _expire() -> Iterator[int]:
+    execute("endpoints_expire", {})
+    yield 0
+
+
+def _revocation(endpoint_id: Any, lock: str) -> Iterator[int]:
+    def look(passed_over: list[str], limit: int = 1) -> list[Row]:
+        params = {"endpoint": endpoint_id, "limit": limit, "passed_over": passed_over}
+        return fetch_all(lock, params)
+
+    def take(limit: int, passed_over: list[str]) -> list[Row]:
+        ids = [todo_id for (todo_id,) in look(passed_over, limit)]
+        rows = fetch_all("revocation_apply", {"ids": ids}) if ids else []
+        announce(rows)
+        return rows
+
+    # A row may have come in behind a lock that a batch waited for: until none is left.
+    while True:
+        written = 0
+        for count in in_batches(take, look):
+            written += count
+            yield count
+        if execute("revocation_finish", {"endpoint": endpoint_id}) or not written:
+            return

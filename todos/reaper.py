@@ -1,0 +1,114 @@
+"""The reaper (ADR-0046): lapsed leases, lapsed waits, due retries, ended endpoints.
+
+`tick` is what the beat runs; the other functions do their part whenever they are called.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from settings_app import reading
+from todos import endpoints, hooks, inputs
+from todos.batches import drain, sweep
+from todos.errors import EndpointInactive
+from todos.models import Todo
+from todos.rows import todo_from
+from todos.sql import execute, fetch_one
+from todos.transitions._run import refusal, run
+
+logger = logging.getLogger(__name__)
+
+TICK_BUDGET_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one tick did; `good`: without an error."""
+
+    reaped: int
+    requeued: int
+    revoked: int
+    good: bool
+
+
+def tick(*, always: bool = False) -> Tick | None:
+    """One tick; None if the last good one began less than 15 s ago, by the database's clock."""
+    recent, began = fetch_one("tick_is_recent", {}) or (False, None)
+    if recent and not always:
+        return None
+    time_is_up = _budget()
+    reaped, reaped_well = _reap_expired(time_is_up)
+    requeued, requeued_well = drain(("due retries", _due_retries()), until=time_is_up)
+    revoked, revoked_well = endpoints.finish_revocations(time_is_up)
+    good = reaped_well and requeued_well and revoked_well
+    if good:
+        execute("tick_succeeded", {"began": began})
+    return Tick(reaped, requeued, revoked, good)
+
+
+def reap_expired() -> int:
+    """Reap lapsed leases, then lapsed waits; returns how many todos of both."""
+    return _reap_expired(_budget())[0]
+
+
+def reap_interrupted() -> int:
+    """Reclaim lapsed waits; returns how many."""
+    return drain(("lapsed waits", _lapsed_waits()), until=_budget())[0]
+
+
+def requeue_due_retries() -> int:
+    """Put parked retries that are due back to pending; returns how many."""
+    return drain(("due retries", _due_retries()), until=_budget())[0]
+
+
+def reclaim_now(todo_id: str) -> Todo:
+    """Reclaim one wait, whatever its age: an operator's. Raises TodoNotFound, TodoConflict."""
+    params = {
+        "endpoint": None,
+        "id": inputs.todo_id(todo_id),
+        "why": f"reclaimed by an operator, {_in_words(reading.interrupt_lease_ttl())}",
+    }
+    found, row = run("reclaim_now", params)
+    if todo := todo_from(row):
+        hooks.announce([todo])
+        return todo
+    if row[4] is False:
+        raise EndpointInactive
+    raise refusal("reclaim now", found, None)
+
+
+def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
+    reaped, good = drain(
+        ("lapsed leases", sweep("reap_leases", "peek_leases", {})),
+        ("lapsed waits", _lapsed_waits()),
+        until=time_is_up,
+    )
+    if reaped:
+        logger.info("reaped expired leases count=%d", reaped)
+    return reaped, good
+
+
+def _lapsed_waits() -> Iterator[int]:
+    for _ in sweep("stamp_waits", "peek_stamps", {}):
+        yield 0
+    ttl = reading.interrupt_lease_ttl()
+    if ttl is not None:
+        params = {"ttl": ttl // timedelta(seconds=1), "why": f"reclaimed, {_in_words(ttl)}"}
+        yield from sweep("reclaim_waits", "peek_waits", params)
+
+
+def _due_retries() -> Iterator[int]:
+    return sweep("requeue_due", "peek_retries", {})
+
+
+def _in_words(ttl: timedelta | None) -> str:
+    if ttl is None:
+        return "under no interrupt TTL"
+    return f"under an interrupt TTL of {ttl // timedelta(seconds=1)} s"
+
+
+def _budget() -> Callable[[], bool]:
+    end = time.monotonic() + TICK_BUDGET_SECONDS
+    return lambda: time.monotonic() >= end

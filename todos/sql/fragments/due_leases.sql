@@ -1,0 +1,10 @@
+-- Lapsed leases, the longest lapsed first. An inactive endpoint's belong to its revocation.
+due AS MATERIALIZED (
+    SELECT t.id, t.state, t.attempts_total, t.attempt >= t.max_attempts AS at_cap
+    FROM todos t JOIN endpoints e ON e.id = t.endpoint_id
+    WHERE t.state = 'claimed' AND t.lease_expires_at < statement_timestamp()
+      AND {{active}} AND t.id <> ALL (%(passed_over)s::text[])
+    ORDER BY t.lease_expires_at
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+)

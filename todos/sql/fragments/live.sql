@@ -1,0 +1,3 @@
+-- Work that is not over; the same words as in the predicate of todos_live_idx.
+(t.state IN ('pending', 'claimed', 'input-required', 'auth-required')
+ OR (t.next_retry_at IS NOT NULL AND t.state = 'failed'))

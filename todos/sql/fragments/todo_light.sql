@@ -1,0 +1,4 @@
+-- As todo.sql, without the documents: a batch of them must not fill memory.
+t.id, t.endpoint_id, t.queue, t.title, t.kind, t.source, t.idempotency_key, t.assignee, t.state,
+t.owner, t.lease_expires_at, t.claimed_at, t.attempt, t.max_attempts, t.attempts_total,
+t.attempts_pruned, t.interrupted_at, t.next_retry_at, t.created_at, t.updated_at, t.completed_at

@@ -1,0 +1,26 @@
+-- revoke endpoint: live → failed, a dead letter. The todos are locked, and found live, already.
+WITH closed AS (
+    UPDATE todo_attempts a
+    SET ended_at = statement_timestamp(), ended_from = t.state, outcome = 'revoked',
+        disposition = 'dead_lettered'
+    FROM todos t
+    WHERE t.id = ANY (%(ids)s::text[]) AND a.todo_id = t.id AND a.ended_at IS NULL
+), written AS (
+    UPDATE todos t
+    SET state = 'failed',
+        result = CASE WHEN e.expires_at <= e.revoked_at
+            THEN jsonb_build_object('error', 'endpoint_expired', 'detail', concat(
+                'endpoint ', e.name, ' expired at ',
+                to_char(e.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+            ELSE jsonb_build_object('error', 'endpoint_revoked', 'detail', concat(
+                'endpoint ', e.name, ' was revoked at ',
+                to_char(e.revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+            END,
+        completed_at = statement_timestamp(), owner = NULL, lease_expires_at = NULL,
+        next_retry_at = NULL, interrupted_at = NULL, updated_at = statement_timestamp()
+    FROM endpoints e
+    WHERE t.id = ANY (%(ids)s::text[]) AND e.id = t.endpoint_id AND {{live}}
+    RETURNING {{todo}}
+)
+SELECT t.id, {{todo_light}}
+FROM written t
