@@ -1,7 +1,14 @@
 import os
 
 from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
+# Each request has a thread of its own here: without a pool it would open a connection of its own too,
+# and a burst of requests would use up the server's.
+os.environ.setdefault("DATABASE_POOL_SIZE", "10")
 
-application = get_asgi_application()
+try:
+    application = get_asgi_application()
+except ImproperlyConfigured as error:
+    raise SystemExit(str(error)) from None

@@ -1,9 +1,75 @@
-import os
+"""The Celery application and the whole beat schedule."""
 
-from celery import Celery
+import os
+import ssl
+from datetime import timedelta
+from typing import Any
+
+from celery import Celery, signals
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from switchboard import env
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
 
+TICK = "todos.tasks.tick"
+TICK_EVERY = timedelta(seconds=30)
+
 app = Celery("switchboard")
-app.config_from_object("django.conf:settings", namespace="CELERY")
+
+
+@app.add_defaults
+def configuration() -> dict[str, Any]:
+    """Evaluated when Celery first needs it, so that an import alone needs no environment."""
+    try:
+        redis_url = settings.REDIS_URL
+    except ImproperlyConfigured as error:
+        # `celery worker` would show a traceback around the one line that matters.
+        raise SystemExit(str(error)) from None
+    return {
+        "broker_url": env.broker_url(redis_url),
+        # Kombu accepts any certificate unless it is told otherwise.
+        "broker_use_ssl": {"ssl_cert_reqs": ssl.CERT_REQUIRED}
+        if redis_url.startswith("rediss:") and "ssl_cert_reqs" not in redis_url
+        else None,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_transport_options": {
+            # Without a timeout a publish on a connection that vanished silently would wait for ever.
+            "socket_timeout": 30,
+            "socket_connect_timeout": 10,
+            "socket_keepalive": True,
+            "health_check_interval": 25,
+        },
+        # Nobody waits for an answer, and what a task did is in the database.
+        "task_ignore_result": True,
+        "result_backend": None,
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "task_default_queue": "switchboard",
+        # One message in hand per process, so that a stuck worker keeps none from its neighbours.
+        "worker_prefetch_multiplier": 1,
+        # Far beyond any honest tick: a hung one must not hold its process until a restart.
+        "task_time_limit": 300,
+        "timezone": "UTC",
+        # The schedule is a single interval: there is nothing worth a state file, which a read-only
+        # container could not write and a crash could corrupt.
+        "beat_scheduler": "celery.beat:Scheduler",
+        "beat_schedule": {
+            "tick": {
+                "task": TICK,
+                "schedule": TICK_EVERY,
+                # A help only, for it compares two hosts' clocks: the tick itself decides whether it is due.
+                "options": {"expires": 25},
+            }
+        },
+    }
+
+
+@signals.setup_logging.connect
+def keep_django_logging(**_: object) -> None:
+    """A receiver here is how Celery is told to leave the loggers as the settings made them."""
+
+
 app.autodiscover_tasks()

@@ -1,12 +1,37 @@
-import os
+"""Infrastructure, from the environment alone. What operators tune are rows of the settings table."""
+
 from pathlib import Path
 
-from psycopg.conninfo import conninfo_to_dict
+from switchboard import database, env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-SECRET_KEY = os.environ["SECRET_KEY"]
-DEBUG = os.environ.get("DEBUG", "") == "1"
-ALLOWED_HOSTS = os.environ.get("ALLOWED_HOSTS", "localhost,127.0.0.1").split(",")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+
+DEBUG = env.flag("DEBUG")
+SECRET_KEY = env.secret("SECRET_KEY")
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=LOCAL_HOSTS if DEBUG else ())
+CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
+
+DATABASES = {
+    "default": database.settings(
+        env.postgres("DATABASE_URL"),
+        pooler=env.choice("DATABASE_POOLER", ["", "transaction"], default=""),
+        pool_size=env.integer("DATABASE_POOL_SIZE", default=0, minimum=0, maximum=1000),
+    )
+}
+REDIS_URL = env.redis_url("REDIS_URL")
+
+BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY")
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
+# Only behind such a proxy is this header its word and not the client's.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
+SECURE_HSTS_SECONDS = (
+    env.integer("HSTS_SECONDS", default=3600, minimum=0, maximum=63_072_000)
+    if BEHIND_TLS_PROXY
+    else 0
+)
+# Other hosts of the domain, and browsers' preload lists, are not this application's to decide about.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -16,11 +41,13 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_linear_migrations",
+    "switchboard",
     "settings_app",
     "todos",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -29,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "switchboard.urls"
+ASGI_APPLICATION = "switchboard.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -42,25 +70,27 @@ TEMPLATES = [
         },
     }
 ]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
 
-_db = conninfo_to_dict(os.environ["DATABASE_URL"])
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": _db.pop("dbname", ""),
-        "USER": _db.pop("user", ""),
-        "PASSWORD": _db.pop("password", ""),
-        "HOST": _db.pop("host", ""),
-        "PORT": str(_db.pop("port", "")),
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**_db, "server_side_binding": True, "prepare_threshold": 1},
-    }
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+# Without a manifest: a page must not fail because collectstatic has not run yet on this host.
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
 
-REDIS_URL = os.environ["REDIS_URL"]
-CELERY_BROKER_URL = REDIS_URL
+LOGGING = logs.config(
+    env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
+)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 TIME_ZONE = "UTC"
-STATIC_URL = "static/"
