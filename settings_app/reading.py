@@ -16,7 +16,7 @@ from typing import cast
 from settings_app import registry
 from settings_app.models import Setting
 from settings_app.registry import TUNABLES, Tunable
-from settings_app.values import InEffect, Verdict, in_words, interpret
+from settings_app.values import InEffect, Verdict, in_words, interpret, quantity, shown
 
 logger = logging.getLogger(__name__)
 
@@ -73,8 +73,21 @@ class Report:
 
     tunable: Tunable
     stored: str | None
-    verdict: Verdict
     words: str
+
+    @property
+    def default(self) -> str:
+        return quantity(self.tunable.default, self.tunable.unit)
+
+    @property
+    def shown(self) -> str:
+        return "—" if self.stored is None else shown(self.stored)
+
+    @property
+    def reinterpreted(self) -> bool:
+        """Whether another number than the stored one counts: somebody should look."""
+        verdict = interpret(self.tunable, self.stored).verdict
+        return verdict in (Verdict.RAISED, Verdict.LOWERED, Verdict.NOT_A_NUMBER)
 
 
 def report(key: str) -> Report:
@@ -89,8 +102,7 @@ def report_all() -> list[Report]:
 
 
 def _report(tunable: Tunable, stored: str | None) -> Report:
-    verdict = interpret(tunable, stored).verdict
-    return Report(tunable, stored, verdict, in_words(tunable, stored))
+    return Report(tunable, stored, in_words(tunable, stored))
 
 
 def _stored(keys: Iterable[str]) -> dict[str, str]:

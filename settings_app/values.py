@@ -69,20 +69,20 @@ def interpret(tunable: Tunable, stored: str | None) -> InEffect:
 
 def in_words(tunable: Tunable, stored: str | None) -> str:
     """The value in effect for people: `45 → raised to 60 s (1 min)`, `0 → the sweep is off`."""
-    effect = interpret(tunable, stored)
-    if stored is None or effect.verdict is Verdict.AS_STORED:
-        return meaning(tunable, effect)
-    return f"{shown(stored)} → {meaning(tunable, effect)}"
+    words = meaning(tunable, stored)
+    if stored is None:
+        return f"{words}, the default"
+    as_stored = interpret(tunable, stored).verdict is Verdict.AS_STORED
+    return words if as_stored else f"{shown(stored)} → {words}"
 
 
-def meaning(tunable: Tunable, effect: InEffect) -> str:
+def meaning(tunable: Tunable, stored: str | None) -> str:
     """The part after the arrow; it tells off from never, which are both None to a reader."""
+    effect = interpret(tunable, stored)
     if effect.number is None:
         return tunable.off if effect.verdict is Verdict.OFF else tunable.beyond
     amount = quantity(effect.number, tunable.unit)
     match effect.verdict:
-        case Verdict.DEFAULT:
-            return f"{amount}, the default"
         case Verdict.RAISED:
             return f"raised to {amount}"
         case Verdict.LOWERED:

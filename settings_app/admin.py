@@ -1,0 +1,131 @@
+"""The *Settings* page: every known key, its value in effect, and the form that changes it."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+
+from settings_app import reading
+from settings_app.forms import SettingForm
+from settings_app.models import Setting
+from settings_app.registry import TUNABLES
+from settings_app.values import in_words, quantity, shown
+
+if TYPE_CHECKING:
+    _ModelAdmin = admin.ModelAdmin[Setting]
+else:
+    _ModelAdmin = admin.ModelAdmin
+
+_MAX_UNKNOWN = 20
+
+
+@admin.register(Setting)
+class SettingAdmin(_ModelAdmin):
+    """Lists the registry, not the table: a key without a row has a page and a history as well."""
+
+    form = SettingForm
+    actions = None
+    readonly_fields = ("what_it_does", "default", "stored_value", "in_effect")
+
+    class Media:
+        css: ClassVar = {"all": ["settings_app/settings.css"]}
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Setting | None = None) -> bool:
+        return False
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Setting:
+        if object_id not in TUNABLES:
+            raise Http404("There is no such setting.")
+        return Setting.of(object_id)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Setting | None = None) -> Any:
+        editable = ("value", "opened_with") if self.has_change_permission(request, obj) else ()
+        return [(None, {"fields": (*self.readonly_fields, *editable)})]
+
+    def get_form(
+        self, request: HttpRequest, obj: Setting | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        # Not the factory's: it would make `value` a field of the model again.
+        return self.form
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        # Rows that nothing reads are shown, since most are a key misspelt in SQL.
+        unknown = list(Setting.objects.exclude(pk__in=TUNABLES).order_by("pk")[: _MAX_UNKNOWN + 1])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Settings",
+            "opts": self.opts,
+            "media": self.media,
+            "reports": reading.report_all(),
+            "unknown": [(shown(row.key), shown(row.value)) for row in unknown[:_MAX_UNKNOWN]],
+            "more_unknown": len(unknown) > _MAX_UNKNOWN,
+            **(extra_context or {}),
+        }
+        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        return TemplateResponse(request, "admin/settings_app/setting/change_list.html", context)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except IntegrityError:
+            # Another's first row for this key came between the form's look and its insert, and
+            # nothing was there to be locked. On a second pass the form sees that row.
+            return super().changeform_view(request, *args, **kwargs)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        response = super().render_change_form(request, context, *args, **kwargs)
+        # A key may have a template of its own in any app. There a page can show what a new value
+        # would do before it is saved, without this app knowing of it.
+        key = context["original"].key
+        own = f"admin/settings_app/setting/change_form_{key}.html"
+        response.template_name = [own, *response.template_name]
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Setting, form: Any, change: bool) -> None:
+        form.apply()
+        self.message_user(request, f"{obj.key}: {form.change or 'Nothing changed'}.")
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> Any:
+        return form.change
+
+    def log_change(self, request: HttpRequest, obj: Setting, message: Any) -> Any:
+        # A save that changed nothing is no history.
+        return super().log_change(request, obj, message) if message else None
+
+    def response_change(self, request: HttpRequest, obj: Setting) -> HttpResponse:
+        if "_continue" in request.POST:
+            return HttpResponseRedirect(request.path)
+        return self.response_post_save_change(request, obj)
+
+    @admin.display(description="What it does")
+    def what_it_does(self, obj: Setting) -> str:
+        return TUNABLES[obj.key].help
+
+    @admin.display(description="Default")
+    def default(self, obj: Setting) -> str:
+        tunable = TUNABLES[obj.key]
+        return quantity(tunable.default, tunable.unit)
+
+    @admin.display(description="Stored value", empty_value="—")
+    def stored_value(self, obj: Setting) -> str | None:
+        return None if obj.stored is None else shown(obj.stored)
+
+    @admin.display(description="In effect now")
+    def in_effect(self, obj: Setting) -> str:
+        return in_words(TUNABLES[obj.key], obj.stored)

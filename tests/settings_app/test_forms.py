@@ -1,0 +1,179 @@
+"""Saving, clearing and two operators at once, through the pages."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from settings_app.registry import TUNABLES
+from tests.settings_app.conftest import StoreRow
+from tests.settings_app.pages import TTL, change_url, opened, save, stored, text
+from tests.settings_app.test_values import NOT_PLAIN
+
+pytestmark = pytest.mark.django_db
+
+# What the form strips, as people paste it, and then takes.
+PASTED = {"spaces around", "newline behind", "newline before", "carriage return", "no-break space"}
+# What leaves the field empty, which restores the default.
+BLANK = {"empty", "a space"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        (TTL, "60", "60 s (1 min)"),
+        (TTL, "3155760000", "36525 days"),
+        (TTL, "0", "the sweep is off"),
+        (TTL, "-1", "the sweep is off"),
+        (TTL, "3155760001", "never, no wait is ever reclaimed"),
+        (TTL, "9" * 40, "never, no wait is ever reclaimed"),
+        ("sse_retry_ms", "250", "250 ms"),
+        ("sse_retry_ms", "60000", "60000 ms (60 s)"),
+        ("attempt_history_max_per_todo", "5", "5 attempts"),
+        ("attempt_history_max_per_todo", "1000000001", "unlimited"),
+        ("retention_max_age_days", "0", "never by age"),
+        ("retention_max_rows", "0", "never by count"),
+        ("dead_letter_max_age_days", "0", "never"),
+    ],
+)
+def test_a_legal_value_is_saved_and_its_effect_said(
+    key: str, value: str, words: str, operator: Client
+) -> None:
+    page = text(save(operator, value, key))
+    default = TUNABLES[key].default
+    assert f"{key}: Changed from the default {default} to {value}: {words}" in page
+    assert stored(key) == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "bounds"),
+    [
+        (TTL, "1", "60 s (1 min) to 3155760000 s"),
+        (TTL, "59", "0 or less: the sweep is off"),
+        ("sse_retry_ms", "0", "250 ms to 60000 ms"),
+        ("sse_retry_ms", "249", "250 ms to 60000 ms"),
+        ("sse_retry_ms", "60001", "250 ms to 60000 ms"),
+        ("sse_retry_ms", "9" * 5_000, "250 ms to 60000 ms"),
+        ("attempt_history_max_per_todo", "4", "5 attempts to 1000000000 attempts"),
+        ("attempt_history_max_per_todo", "-1", "5 attempts to 1000000000 attempts"),
+        (TTL, "9" * 41, "More than 40 digits. Allowed: 60 s"),
+        (TTL, "-" + "9" * 5_000, "More than 40 digits. Allowed: 60 s"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_a_value_that_reading_would_change_is_refused_with_the_bounds(
+    key: str, value: str, bounds: str, operator: Client
+) -> None:
+    page = text(save(operator, value, key))
+    assert bounds in page
+    assert "Please correct the error below." in page
+    assert stored(key) is None
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize("name", sorted(NOT_PLAIN.keys() - PASTED - BLANK))
+def test_anything_but_an_integer_is_refused_with_the_bounds(name: str, operator: Client) -> None:
+    response = save(operator, NOT_PLAIN[name])
+    assert "Not a whole number in plain digits, such as 86400. Allowed: 60 s" in text(response)
+    assert b"<script>alert" not in response.content
+    assert stored() is None
+
+
+@pytest.mark.parametrize("name", sorted(PASTED))
+def test_space_around_a_pasted_number_is_not_stored(name: str, operator: Client) -> None:
+    save(operator, NOT_PLAIN[name])
+    assert stored() == "60"
+
+
+def test_a_nul_character_is_refused(operator: Client) -> None:
+    assert "Null characters are not allowed." in text(save(operator, "60\x00"))
+    assert stored() is None
+
+
+@pytest.mark.parametrize("value", ["", "   "])
+def test_clearing_restores_the_default(value: str, operator: Client, store: StoreRow) -> None:
+    store(TTL, "3600")
+    page = text(save(operator, value))
+    assert f"{TTL}: Changed from 3600 to the default 86400: 86400 s (24 h)" in page
+    assert stored() is None
+
+
+def test_an_empty_row_is_cleared_too(operator: Client, store: StoreRow) -> None:
+    store(TTL, "")
+    save(operator, "")
+    assert stored() is None
+    assert LogEntry.objects.get().change_message.startswith("Changed from '' to the default")
+
+
+@pytest.mark.parametrize("value", ["", "3600"])
+def test_saving_what_is_there_is_no_history(value: str, operator: Client, store: StoreRow) -> None:
+    if value:
+        store(TTL, value)
+    assert "Nothing changed" in text(save(operator, value))
+    assert not LogEntry.objects.exists()
+
+
+def test_save_and_continue_stays_on_the_page(operator: Client) -> None:
+    response = save(operator, "3600", _continue="1")
+    assert response.request["PATH_INFO"] == change_url()
+    assert "3600 s (1 h)" in text(response)
+
+
+@pytest.mark.parametrize("junk", ["9" * 5_000, "x" * 5_000, "24h", "١٢٣"], ids=lambda v: v[:5])
+def test_junk_saved_unseen_is_refused(junk: str, operator: Client, store: StoreRow) -> None:
+    store(TTL, junk)
+    fields = opened(operator)
+    assert len(fields["value"]) < 50
+    response = operator.post(change_url(), fields)
+    assert "Not a whole number" in text(response)
+    assert stored() == junk
+
+
+def test_a_refused_form_still_says_what_is_stored(operator: Client, store: StoreRow) -> None:
+    store(TTL, "3600")
+    response = save(operator, "7")
+    assert "3600 s (1 h)" in text(response)
+    assert b'value="7"' in response.content
+
+
+@pytest.mark.parametrize("before", [None, "3600"])
+@pytest.mark.parametrize("theirs", ["7200", ""])
+@pytest.mark.parametrize("ours", ["1800", ""])
+def test_the_later_of_two_saves_is_told_and_not_obeyed(
+    before: str | None,
+    theirs: str,
+    ours: str,
+    operator: Client,
+    colleague: Client,
+    store: StoreRow,
+) -> None:
+    if before is None and not theirs:
+        pytest.xfail("nothing changed meanwhile")
+    if before:
+        store(TTL, before)
+    fields = opened(operator)
+    save(colleague, theirs)
+    response = operator.post(change_url(), {**fields, "value": ours})
+    page = text(response)
+    assert "Not saved: someone else changed this setting while the page was open." in page
+    assert f"It was set to {theirs or 'the default 86400'}" in page
+    assert stored() == (theirs or None)
+    # The stored value that the page shows is theirs, and a second save is a decision.
+    assert ("7200 s (2 h)" if theirs else "86400 s (24 h), the default") in page
+    form = response.context["adminform"].form
+    again = {name: form[name].value() for name in form.fields}
+    operator.post(change_url(), again)
+    assert stored() == (ours or None)
+
+
+def test_a_row_changed_in_sql_counts_as_someone_else(operator: Client, store: StoreRow) -> None:
+    fields = opened(operator)
+    store(TTL, "7200")
+    assert "Not saved" in text(operator.post(change_url(), {**fields, "value": "60"}))
+    assert stored() == "7200"
+
+
+def test_a_request_that_opened_no_page_overwrites(operator: Client, store: StoreRow) -> None:
+    store(TTL, "3600")
+    operator.post(change_url(), {"value": "7200"})
+    assert stored() == "7200"
+    assert LogEntry.objects.get().change_message.startswith("Changed from 3600 to 7200")
