@@ -54,9 +54,9 @@ def revoke(endpoint: Endpoint) -> Endpoint:
     crash leaves, or a row that cannot be written now, the reaper's next tick finishes.
     """
     endpoint_id = inputs.endpoint_id(endpoint)
-    if not execute("endpoint_revoke", {"endpoint": endpoint_id}):
-        if not Endpoint.objects.filter(pk=endpoint_id).exists():
-            raise TodoNotFound("endpoint")
+    marked = execute("endpoint_revoke", {"endpoint": endpoint_id})
+    if not marked and not Endpoint.objects.filter(pk=endpoint_id).exists():
+        raise TodoNotFound("endpoint")
     for _ in _revocation(endpoint_id, "revocation_lock"):
         pass
     return Endpoint.objects.get(pk=endpoint_id)

@@ -1,6 +1,6 @@
 """The reaper (ADR-0046): lapsed leases, lapsed waits, due retries, ended endpoints.
 
-`tick` is what the beat runs; the other functions do their part whenever they are called.
+`tick_if_due` is what the beat runs; the other functions run whenever they are called.
 """
 
 import logging
@@ -33,18 +33,21 @@ class Tick:
     good: bool
 
 
-def tick(*, always: bool = False) -> Tick | None:
-    """One tick; None if the last good one began less than 15 s ago, by the database's clock."""
-    recent, began = fetch_one("tick_is_recent", {}) or (False, None)
-    if recent and not always:
-        return None
+def tick_if_due() -> Tick | None:
+    """A tick, unless the last good one began less than 15 s ago by the database's clock."""
+    return None if fetch_one("tick_is_recent", {}) == (True,) else tick()
+
+
+def tick() -> Tick:
+    """Reap, requeue due retries, end endpoints: each goes on where another one fails."""
+    began = time.monotonic()
     time_is_up = _budget()
     reaped, reaped_well = _reap_expired(time_is_up)
     requeued, requeued_well = drain(("due retries", _due_retries()), until=time_is_up)
     revoked, revoked_well = endpoints.finish_revocations(time_is_up)
     good = reaped_well and requeued_well and revoked_well
     if good:
-        execute("tick_succeeded", {"began": began})
+        execute("tick_succeeded", {"took": time.monotonic() - began})
     return Tick(reaped, requeued, revoked, good)
 
 

@@ -8,4 +8,4 @@ from todos import reaper
 @shared_task
 def tick() -> None:
     """The reaper's tick; the beat schedule is in `switchboard/celery.py`."""
-    reaper.tick()
+    reaper.tick_if_due()

@@ -4,4 +4,4 @@ SELECT EXISTS (
     SELECT FROM reaper_ticks r
     WHERE r.last_success_at BETWEEN statement_timestamp() - interval '15 seconds'
                                 AND statement_timestamp()
-), statement_timestamp()
+)
