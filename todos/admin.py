@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from todos.models import Attempt, Endpoint, Todo
 
 
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     show_full_result_count = False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
