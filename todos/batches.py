@@ -23,7 +23,9 @@ Take = Callable[[int, list[str]], list[Row]]
 found due, with its id in front and behind it the todo as written, or NULLs if it was not."""
 
 
-def sweep(statement: str, peek: str, params: dict[str, Any]) -> Iterator[int]:
+def sweep(
+    statement: str, peek: str, params: dict[str, Any], *, transition: bool = True
+) -> Iterator[int]:
     """Run a sweep's statement until nothing is due; yields the number of todos of each batch.
 
     `peek` is the statement that finds the row which a batch of one would take.
@@ -31,7 +33,8 @@ def sweep(statement: str, peek: str, params: dict[str, Any]) -> Iterator[int]:
 
     def take(limit: int, passed_over: list[str]) -> list[Row]:
         rows = fetch_all(statement, params | {"limit": limit, "passed_over": passed_over})
-        announce(rows)
+        if transition:
+            announce(rows)
         return rows
 
     def look(passed_over: list[str]) -> list[Row]:

@@ -150,7 +150,7 @@ class Todo(models.Model):
                 name="todos_retry_idx",
                 condition=Q(state=State.FAILED, next_retry_at__isnull=False),
             ),
-            # live_of_endpoint.sql: revocation
+            # revocation_lock.sql, revocation_finish.sql
             models.Index(fields=["endpoint", "id"], name="todos_live_idx", condition=_LIVE),
         ]
 

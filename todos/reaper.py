@@ -94,7 +94,7 @@ def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
 
 
 def _lapsed_waits() -> Iterator[int]:
-    for _ in sweep("stamp_waits", "peek_stamps", {}):
+    for _ in sweep("stamp_waits", "peek_stamps", {}, transition=False):
         yield 0
     ttl = reading.interrupt_lease_ttl()
     if ttl is not None:
