@@ -10,45 +10,24 @@ WITH endpoint AS MATERIALIZED (
     FROM endpoints e
     WHERE e.id = %(endpoint)s::uuid
 ), heads AS MATERIALIZED (
-    SELECT 'pending' AS place, q.queue, w.assignee, head.created_at, head.id
+    SELECT h.queue, h.assignee, first.created_at, first.id
     FROM endpoint e
-    CROSS JOIN unnest(e.queues) AS q (queue)
-    CROSS JOIN (VALUES (''), (%(owner)s)) AS w (assignee)
     CROSS JOIN LATERAL (
-        SELECT t.created_at, t.id
-        FROM todos t
-        WHERE t.state = 'pending' AND t.endpoint_id = e.id AND t.queue = q.queue
-          AND COALESCE(t.assignee, '') = w.assignee
-        ORDER BY t.created_at, t.id
-        LIMIT 1
-    ) head
+        SELECT q.queue, w.assignee
+        FROM unnest(e.queues) AS q (queue) CROSS JOIN (VALUES (''), (%(owner)s)) AS w (assignee)
+    ) h
+    CROSS JOIN LATERAL (
+        SELECT t.created_at, t.id FROM todos t WHERE {{head}}
+        ORDER BY t.created_at, t.id LIMIT 1
+    ) first
     WHERE e.active AND e.granted
     UNION ALL
-    SELECT 'lapsed', NULL, NULL, head.created_at, head.id
+    SELECT NULL, NULL, first.created_at, first.id
     FROM endpoint e
     CROSS JOIN LATERAL (
-        SELECT t.created_at, t.id
-        FROM todos t
-        WHERE t.state = 'claimed' AND t.lease_expires_at < statement_timestamp()
-          AND t.endpoint_id = e.id AND t.queue = ANY (e.queues) AND t.attempt < t.max_attempts
-          AND COALESCE(t.assignee, '') IN ('', %(owner)s)
-        ORDER BY t.created_at, t.id
-        LIMIT 1
-    ) head
-    WHERE e.active AND e.granted
-    UNION ALL
-    SELECT 'due', NULL, NULL, head.created_at, head.id
-    FROM endpoint e
-    CROSS JOIN LATERAL (
-        SELECT t.created_at, t.id
-        FROM todos t
-        WHERE t.state = 'failed' AND t.next_retry_at IS NOT NULL
-          AND t.next_retry_at <= statement_timestamp()
-          AND t.endpoint_id = e.id AND t.queue = ANY (e.queues)
-          AND COALESCE(t.assignee, '') IN ('', %(owner)s)
-        ORDER BY t.created_at, t.id
-        LIMIT 1
-    ) head
+        SELECT t.created_at, t.id FROM todos t WHERE {{late}}
+        ORDER BY t.created_at, t.id LIMIT 1
+    ) first
     WHERE e.active AND e.granted
 ), chosen AS MATERIALIZED (
     SELECT free.id, free.state, free.attempts_total
@@ -56,40 +35,17 @@ WITH endpoint AS MATERIALIZED (
     CROSS JOIN endpoint e
     CROSS JOIN LATERAL (
         SELECT * FROM (
-            SELECT t.id, t.state, t.attempts_total
-            FROM todos t
-            WHERE h.place = 'pending'
-              AND t.state = 'pending' AND t.endpoint_id = e.id AND t.queue = h.queue
-              AND COALESCE(t.assignee, '') = h.assignee
-            ORDER BY t.created_at, t.id
-            LIMIT 1
+            SELECT t.id, t.state, t.attempts_total FROM todos t WHERE {{head}}
+            ORDER BY t.created_at, t.id LIMIT 1
             FOR NO KEY UPDATE SKIP LOCKED
         ) pending
         UNION ALL
         SELECT * FROM (
-            SELECT t.id, t.state, t.attempts_total
-            FROM todos t
-            WHERE h.place = 'lapsed'
-              AND t.state = 'claimed' AND t.lease_expires_at < statement_timestamp()
-              AND t.endpoint_id = e.id AND t.queue = ANY (e.queues)
-              AND t.attempt < t.max_attempts AND COALESCE(t.assignee, '') IN ('', %(owner)s)
-            ORDER BY t.created_at, t.id
-            LIMIT 1
+            SELECT t.id, t.state, t.attempts_total FROM todos t
+            WHERE h.queue IS NULL AND {{late}}
+            ORDER BY t.created_at, t.id LIMIT 1
             FOR NO KEY UPDATE SKIP LOCKED
-        ) lapsed
-        UNION ALL
-        SELECT * FROM (
-            SELECT t.id, t.state, t.attempts_total
-            FROM todos t
-            WHERE h.place = 'due'
-              AND t.state = 'failed' AND t.next_retry_at IS NOT NULL
-              AND t.next_retry_at <= statement_timestamp()
-              AND t.endpoint_id = e.id AND t.queue = ANY (e.queues)
-              AND COALESCE(t.assignee, '') IN ('', %(owner)s)
-            ORDER BY t.created_at, t.id
-            LIMIT 1
-            FOR NO KEY UPDATE SKIP LOCKED
-        ) due
+        ) late
     ) free
     LIMIT 1
 ), {{take}}

@@ -199,9 +199,11 @@ def _claim_params(
     claimant: str,
     token: str | None,
 ) -> dict[str, Any]:
+    kinds = Attempt.ClaimerKind
     return {
         "endpoint": scope(endpoint),
         "owner": owner_of(endpoint, owner) or OPERATOR,
+        "claimer_kind": str(kinds.OWNER if endpoint is None else kinds.ENDPOINT),
         "ttl": lease.requested(lease_ttl_seconds),
         "server_ttl": lease.SERVER_DEFAULT,
         "claimant": inputs.claimant_label(claimant),

@@ -21,9 +21,7 @@ closed AS (
 ), opened AS (
     INSERT INTO todo_attempts (todo_id, seq, attempt, claimer_kind, claimer_endpoint_id, owner,
                                claimant, claimed_at, lease_expires_at, lease_token_hash)
-    SELECT t.id, t.attempts_total, t.attempt,
-           CASE WHEN %(endpoint)s::uuid IS NULL THEN 'owner' ELSE 'endpoint' END,
-           %(endpoint)s::uuid, t.owner, %(claimant)s, t.claimed_at, t.lease_expires_at,
-           %(token)s::bytea
+    SELECT t.id, t.attempts_total, t.attempt, %(claimer_kind)s, %(endpoint)s::uuid, t.owner,
+           %(claimant)s, t.claimed_at, t.lease_expires_at, %(token)s::bytea
     FROM written t
 )
