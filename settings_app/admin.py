@@ -1,12 +1,13 @@
 """The *Settings* page: every known key, its value in effect, and the form that changes it."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db import IntegrityError
+from django.db import IntegrityError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from psycopg.errors import LockNotAvailable
 
 from settings_app import reading
 from settings_app.forms import SettingForm
@@ -73,7 +74,7 @@ class SettingAdmin(_ModelAdmin):
             "more_unknown": len(unknown) > _MAX_UNKNOWN,
             **(extra_context or {}),
         }
-        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        request.current_app = self.admin_site.name
         return TemplateResponse(request, "admin/settings_app/setting/change_list.html", context)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -83,6 +84,16 @@ class SettingAdmin(_ModelAdmin):
             # Another's first row for this key came between the form's look and its insert, and
             # nothing was there to be locked. On a second pass the form sees that row.
             return super().changeform_view(request, *args, **kwargs)
+        except OperationalError as error:
+            if not isinstance(error.__cause__, LockNotAvailable):
+                raise
+            self.message_user(
+                request,
+                "Not saved: another database session keeps this setting locked. Try again; if "
+                "that does not help, look for a transaction that somebody left open.",
+                messages.ERROR,
+            )
+            return HttpResponseRedirect(request.path)
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
@@ -92,12 +103,15 @@ class SettingAdmin(_ModelAdmin):
         # would do before it is saved, without this app knowing of it.
         key = context["original"].key
         own = f"admin/settings_app/setting/change_form_{key}.html"
-        response.template_name = [own, *response.template_name]
+        if isinstance(response, TemplateResponse):
+            response.template_name = [own, *cast(list[str], response.template_name)]
         return response
 
     def save_model(self, request: HttpRequest, obj: Setting, form: Any, change: bool) -> None:
         form.apply()
-        self.message_user(request, f"{obj.key}: {form.change or 'Nothing changed'}.")
+        # The admin writes a message's first letter as a capital: it cannot be the key's.
+        done = f"Saved {obj.key}. {form.change}." if form.change else f"No change of {obj.key}."
+        self.message_user(request, done)
 
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False

@@ -4,12 +4,14 @@ from hashlib import sha256
 from typing import Any
 
 from django import forms
+from django.db import connection
 
 from settings_app.models import Setting
 from settings_app.registry import TUNABLES, Tunable
 from settings_app.values import Verdict, bounds, interpret, meaning, shown
 
 _MAX_LENGTH = 40
+_LOCK_TIMEOUT = "5s"
 
 
 class SettingForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -28,9 +30,9 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Setting
-        # None: the instance keeps what is stored until the save, so that a refused form still
-        # shows that and not what was typed.
-        fields: tuple[str, ...] = ()
+        # The instance keeps what is stored until the save, so that a refused form still shows
+        # that and not what was typed.
+        exclude = ("key", "value")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -66,14 +68,19 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]
         return value
 
     def clean(self) -> dict[str, Any]:
-        """Locks the row until the save; refuses if it is not what the page was opened with."""
+        """Locks the row until the save; refuses if it is not what the page was opened with.
+
+        Needs a transaction. Raises OperationalError if the lock is not to be had within 5 s.
+        """
+        with connection.cursor() as cursor:
+            # A transaction forgotten in psql must not hold the page, and its thread, for ever.
+            cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
         self.instance = Setting.of(self.instance.key, lock=True)
         stored = self.instance.stored
         opened_with = self.data.get("opened_with")
         if opened_with is not None and opened_with != _mark(stored):
             # The page that is shown again has seen the newer value: its next save may replace it.
-            self.data = self.data.copy()
-            self.data["opened_with"] = _mark(stored)
+            self.data = {**dict(self.data.items()), "opened_with": _mark(stored)}
             raise forms.ValidationError(
                 "Not saved: someone else changed this setting while the page was open. It was "
                 f"set to {_named(self.tunable, stored)}; see its history. Save again to replace "
