@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -41,8 +42,7 @@ WHERE lock.locktype = 'relation' AND lock.granted
   AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND lock.relation = to_regclass(%s)
   AND lock.pid IS DISTINCT FROM pg_backend_pid()
-  AND (activity.xact_start IS NULL
-       OR activity.xact_start <= statement_timestamp() - make_interval(secs => %s))
+  AND (activity.xact_start IS NULL OR activity.xact_start <= %s)
 GROUP BY lock.pid, activity.application_name, activity.backend_type, activity.state,
          activity.xact_start, activity.query
 ORDER BY activity.xact_start
@@ -134,24 +134,25 @@ def alter_briefly(connection: BaseDatabaseWrapper, table: str, sql: str) -> None
     """Run an ALTER TABLE that takes no time itself, and stop if the table stays locked."""
     try:
         with transaction.atomic(using=connection.alias):
-            rows(
+            ((_, began),) = rows(
                 connection,
-                "SELECT set_config('lock_timeout', %s, true)",
+                "SELECT set_config('lock_timeout', %s, true), statement_timestamp()",
                 [f"{LOCK_TIMEOUT_MS}ms"],
             )
             execute(connection, sql)
     except Error as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
-        raise MigrationStopped(_who_holds(connection, table)) from error
+        raise MigrationStopped(_who_holds(connection, table, began)) from error
 
 
-def _who_holds(connection: BaseDatabaseWrapper, table: str) -> str:
+def _who_holds(connection: BaseDatabaseWrapper, table: str, began: datetime) -> str:
+    """The message that names who held the table before `began`: later ones queued behind us."""
     lines = [
-        f"{table} is in use, and to wait for it longer than {LOCK_TIMEOUT_MS} ms would stall the"
-        " queue. This step changed nothing."
+        f"{table} is in use. Waiting for it longer than {LOCK_TIMEOUT_MS} ms would stall the queue.",
+        "This step changed nothing.",
     ]
-    holders = rows(connection, _HOLDERS, [table, LOCK_TIMEOUT_MS / 1000])
+    holders = rows(connection, _HOLDERS, [table, began])
     for pid, application, backend, state, seconds, query in holders:
         if pid is None:
             lines.append("  held by a prepared transaction: see pg_prepared_xacts")
