@@ -136,9 +136,9 @@ class SettingAdmin(_ModelAdmin):
         tunable = TUNABLES[obj.key]
         return quantity(tunable.default, tunable.unit)
 
-    @admin.display(description="Stored value", empty_value="—")
-    def stored_value(self, obj: Setting) -> str | None:
-        return None if obj.stored is None else shown(obj.stored)
+    @admin.display(description="Stored value")
+    def stored_value(self, obj: Setting) -> str:
+        return "—" if obj.stored is None else shown(obj.stored)
 
     @admin.display(description="In effect now")
     def in_effect(self, obj: Setting) -> str:

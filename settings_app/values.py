@@ -101,7 +101,7 @@ def bounds(tunable: Tunable) -> str:
     if tunable.off:
         words += f"; 0 or less: {tunable.off}"
     if tunable.beyond:
-        words += f"; more than that: {tunable.beyond}"
+        words += f"; above that: {tunable.beyond}"
     return words
 
 

@@ -1,9 +1,9 @@
 """The list, the permissions and the history; saving is in `test_forms`."""
 
 import pytest
+from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import connection
-from django.template import engines
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -162,7 +162,9 @@ def test_the_history_says_who_changed_what_from_what_to_what(
     assert set(LogEntry.objects.values_list("object_id", "action_flag")) == {(TTL, CHANGE)}
 
 
-def test_a_key_that_was_never_changed_has_a_history_page(viewer: Client) -> None:
+def test_a_key_without_a_row_has_a_page_and_a_history(viewer: Client) -> None:
+    page = text(viewer.get(change_url("sse_retry_ms")))
+    assert "Stored value: — In effect now: 3000 ms (3 s), the default" in page
     assert viewer.get(history_url("sse_retry_ms")).status_code == 200
 
 
@@ -184,23 +186,13 @@ def test_a_key_may_bring_a_template_of_its_own(operator: Client) -> None:
         '{% extends "admin/change_form.html" %}'
         "{% block after_field_sets %}What {{ original.key }} would do{% endblock %}"
     )
-    templates = [
-        {
-            "BACKEND": "django.template.backends.django.DjangoTemplates",
-            "OPTIONS": {
-                "context_processors": engines["django"].engine.template_context_processors
-                and [
-                    "django.template.context_processors.request",
-                    "django.contrib.auth.context_processors.auth",
-                    "django.contrib.messages.context_processors.messages",
-                ],
-                "loaders": [
-                    ("django.template.loaders.locmem.Loader", {name: source}),
-                    "django.template.loaders.app_directories.Loader",
-                ],
-            },
-        }
+    loaders = [
+        ("django.template.loaders.locmem.Loader", {name: source}),
+        "django.template.loaders.app_directories.Loader",
     ]
+    engine = settings.TEMPLATES[0]
+    options = {**engine["OPTIONS"], "loaders": loaders}
+    templates = [{**engine, "APP_DIRS": False, "OPTIONS": options}]
     with override_settings(TEMPLATES=templates):
         assert f"What {TTL} would do" in text(operator.get(change_url()))
         assert "would do" not in text(operator.get(change_url("sse_retry_ms")))

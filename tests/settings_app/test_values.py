@@ -110,7 +110,7 @@ def test_the_value_in_effect_in_words(tunable: Tunable, stored: str | None, word
 def test_bounds_name_both_ends_and_what_is_beyond_them() -> None:
     assert bounds(INTERRUPT_LEASE_TTL) == (
         "60 s (1 min) to 3155760000 s (36525 days); 0 or less: the sweep is off; "
-        "more than that: never, no wait is ever reclaimed"
+        "above that: never, no wait is ever reclaimed"
     )
     assert bounds(SSE_RETRY) == "250 ms to 60000 ms (60 s)"
 
