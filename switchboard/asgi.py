@@ -4,8 +4,8 @@ from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
-# Each request has a thread of its own here: without a pool it would open a connection of its own too,
-# and a burst of requests would use up the server's.
+# Each request has a thread of its own here: without a pool it would open a connection of its own
+# too, and a burst of requests would use up the server's.
 os.environ.setdefault("DATABASE_POOL_SIZE", "10")
 
 try:

@@ -36,7 +36,7 @@ def configuration() -> dict[str, Any]:
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
         "broker_transport_options": {
-            # Without a timeout a publish on a connection that vanished silently would wait for ever.
+            # Without it a publish on a connection that vanished silently would wait for ever.
             "socket_timeout": 30,
             "socket_connect_timeout": 10,
             "socket_keepalive": True,
@@ -60,7 +60,8 @@ def configuration() -> dict[str, Any]:
             "tick": {
                 "task": TICK,
                 "schedule": TICK_EVERY,
-                # A help only, for it compares two hosts' clocks: the tick itself decides whether it is due.
+                # A help only, since it compares two hosts' clocks: the tick itself knows whether
+                # it is due.
                 "options": {"expires": 25},
             }
         },

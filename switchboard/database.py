@@ -5,12 +5,12 @@ from typing import Any
 # PostgreSQL plans an OLTP statement in a fraction of a millisecond; compiling one takes tens.
 STARTUP_OPTIONS = "-c jit=off"
 
-# A statement is prepared on its second run on a connection: a one-off costs no extra round trip, and
-# what repeats (a sweep's batches, a worker's claims) is planned a handful of times and then no more.
+# A statement is prepared on its second run on a connection: a one-off costs no extra round trip,
+# and what repeats (a sweep's batches, claims) is planned a handful of times and then no more.
 PREPARE_THRESHOLD = 1
 
-# A peer that vanished without a word (a failover, a dropped NAT entry) is noticed within a minute or so,
-# and not after the two hours of most systems' defaults. All of these are ignored on a unix socket.
+# A peer that vanished without a word (a failover, a dropped NAT entry) is noticed within a minute
+# and not after the two hours of most systems. All of these are ignored on a unix socket.
 KEEPALIVES = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -41,8 +41,8 @@ def settings(parts: dict[str, str], *, pooler: str, pool_size: int) -> dict[str,
         "PASSWORD": password,
         "HOST": host,
         "PORT": port,
-        # Kept connections would leak under ASGI, where each request has a thread of its own, and the
-        # worker closes its connection after each task anyway. What is kept is kept by the pool.
+        # Kept connections would leak under ASGI, where each request has a thread of its own, and
+        # the worker closes its connection after each task anyway. The pool keeps what is kept.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": options,

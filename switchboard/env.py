@@ -1,14 +1,17 @@
-"""Readers of the environment. Each either returns a usable value or stops the start with one line that
-names the variable and says what it accepts. No line repeats the value: it may hold a password."""
+"""Readers of the environment.
+
+Each returns a usable value, or stops the start with one line that names the variable and says what
+it accepts. No line repeats the value: it may hold a password.
+"""
 
 import os
 from collections.abc import Iterable
 from urllib.parse import parse_qs, urlsplit
 
-import redis
 from django.core.exceptions import ImproperlyConfigured
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
+from redis.connection import parse_url
 
 SECRET_MIN_LENGTH = 50
 SECRET_MIN_DISTINCT = 5
@@ -106,7 +109,7 @@ def redis_url(name: str) -> str:
     )
     value = text(name)
     try:
-        parts = redis.connection.parse_url(value)
+        parts = parse_url(value)  # type: ignore[no-untyped-call]
         # The port is parsed by its property, which is what may raise.
         urlsplit(value).port  # noqa: B018
     except (ValueError, UnicodeError) as error:
@@ -117,7 +120,7 @@ def redis_url(name: str) -> str:
 
 
 def broker_url(url: str) -> str:
-    """The same address as Celery spells it: for a unix socket its scheme differs from redis-py's."""
+    """The same address as Celery spells it: its scheme for a unix socket is not redis-py's."""
     parts = urlsplit(url)
     if parts.scheme != "unix":
         return url

@@ -3,9 +3,9 @@ import time
 
 
 class OneLine(logging.Formatter):
-    """One event, one line, whatever a message quotes; only a traceback adds lines. Times are UTC."""
+    """One event, one line, whatever it quotes; only a traceback adds lines. Times are UTC."""
 
-    converter = time.gmtime
+    converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 

@@ -1,4 +1,4 @@
-"""Infrastructure, from the environment alone. What operators tune are rows of the settings table."""
+"""Infrastructure, from the environment alone. What operators tune are settings rows."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ SECURE_HSTS_SECONDS = (
     if BEHIND_TLS_PROXY
     else 0
 )
-# Other hosts of the domain, and browsers' preload lists, are not this application's to decide about.
+# Subdomains and browsers' preload lists are not this application's to decide about.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 INSTALLED_APPS = [

@@ -1,0 +1,61 @@
+.DEFAULT_GOAL := help
+.SHELLFLAGS := -eu -c
+
+BIN := .venv/bin
+STAMP := .venv/installed
+CODE := manage.py switchboard settings_app todos dev tests
+PORT ?= 8000
+export PORT
+
+# The pins are tested on 3.11; a newer one is taken where that is all there is.
+find-python = for python in python3.11 python3 python3.12 python3.13 python3.14 none; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	done; \
+	if [ $$python = none ]; then echo 'Python 3.11 or newer is needed, and none was found.'; exit 1; fi
+
+.PHONY: help
+help: ## List these verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: $(STAMP) ## Start everything on port 8000 (another: make run PORT=8001); Ctrl-C stops it
+	@exec $(BIN)/python -m dev.run
+
+.PHONY: test
+test: lint pytest ## Everything that needs wheels alone: lint, types, import rules, tests
+
+.PHONY: test-all
+test-all: test test-system ## That, and the core suite on Debian's PostgreSQL 15
+
+.PHONY: lint
+lint: $(STAMP) ## The part of the tests that runs nothing
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mypy $(CODE)
+
+.PHONY: pytest
+pytest: $(STAMP) ## The tests alone; some of them: make pytest only="tests/platform -k env"
+	$(BIN)/pytest $(only)
+
+.PHONY: test-system
+test-system: $(STAMP) ## What test-all adds to test
+	$(BIN)/python -m dev.test_system
+
+.PHONY: fmt
+fmt: $(STAMP) ## Format the code, and mend what ruff can mend
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+.PHONY: manage
+manage: $(STAMP) ## manage.py on the running `make run`: make manage do="reap --dry-run"
+	@exec $(BIN)/python -m dev.manage $(do)
+
+.PHONY: clean
+clean: ## Remove what git ignores here: environment, caches, and the data of `make run`
+	@$(find-python); $$python -m dev.clean
+
+$(STAMP): requirements.txt requirements-dev.txt
+	@$(find-python); echo "Installing into .venv with $$($$python --version) …"; $$python -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@

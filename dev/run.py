@@ -1,0 +1,208 @@
+"""`make run`: everything that Switchboard needs, in one terminal, until Ctrl-C."""
+
+import argparse
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import FrameType
+
+import redis
+
+from dev.services import PROJECT, Services, exclusive
+from dev.supervisor import Supervisor, end_leftovers
+
+HOST = "127.0.0.1"
+READY_SECONDS = 60
+
+
+class Stop(BaseException):
+    """Asked to end, by a signal. Not an Exception: nothing on the way may swallow it."""
+
+
+def stop_on_signal(number: int, _: FrameType | None) -> None:
+    # Once is enough: a second Ctrl-C must not break off the orderly end.
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    raise Stop(128 + number)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="dev.run")
+    parser.add_argument("--port", default=os.environ.get("PORT") or "8000")
+    parser.add_argument("--state", type=Path, default=PROJECT / ".switchboard")
+    arguments = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop_on_signal)
+    try:
+        with exclusive(arguments.state / "run.lock", timeout=0):
+            end_leftovers(arguments.state / "programs")
+            return run(free_port(arguments.port), arguments.state)
+    except TimeoutError:
+        return fail("Switchboard already runs in this folder: press Ctrl-C in its terminal first.")
+    except RuntimeError as error:
+        return fail(str(error))
+    except Stop as stop:
+        return int(stop.args[0])
+
+
+def fail(line: str) -> int:
+    print(line, file=sys.stderr)
+    return 1
+
+
+def free_port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise RuntimeError("PORT is malformed. Accepted: a number from 1 to 65535.")
+    port = int(text)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise RuntimeError(
+                f"Port {port} cannot be used ({error.strerror}): choose another one,"
+                f" as in `make run PORT={port + 1 if port < 65535 else 8000}`."
+            ) from None
+    return port
+
+
+def run(port: int, state: Path) -> int:
+    print("Starting PostgreSQL and Valkey …", flush=True)
+    with contextlib.ExitStack() as stack:
+        services = Services(state)
+        stack.callback(services.stop)
+        services.start()
+        require_broker(services.redis_url)
+        env = environment(services, state, port)
+        stack.callback((state / "env.json").unlink, missing_ok=True)
+        (state / "env.json").touch(mode=0o600)
+        (state / "env.json").write_text(json.dumps(env))
+        env = os.environ | env
+        login = prepare(env, state)
+        supervisor = Supervisor(state / "programs")
+        stack.callback(supervisor.stop)
+        start_programs(supervisor, env, port)
+        return watch(supervisor, env, port, login)
+
+
+def environment(services: Services, state: Path, port: int) -> dict[str, str]:
+    key = state / "secret-key"
+    if not key.exists():
+        key.touch(mode=0o600)
+        key.write_text(secrets.token_urlsafe(50))
+    return {
+        "DATABASE_URL": services.database_url,
+        "REDIS_URL": services.redis_url,
+        "SECRET_KEY": key.read_text(),
+        "ALLOWED_HOSTS": f"localhost,{HOST}",
+        "BEHIND_TLS_PROXY": "0",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def require_broker(url: str) -> None:
+    """In one line and before anything else starts: Celery would retry for ever, and say so."""
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        raise RuntimeError(f"REDIS_URL cannot be used: {error}") from None
+
+
+def prepare(env: dict[str, str], state: Path) -> dict[str, str | None]:
+    """Migrations and demo data, in a process of its own: this one stays free of Django."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dev.demo", str(state)],
+        env=env,
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError("The database could not be prepared: see above.")
+    login: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
+    return login
+
+
+def start_programs(supervisor: Supervisor, env: dict[str, str], port: int) -> None:
+    # In a container one is often root, and a page of warning about it would hide the first lines.
+    quiet = ["-W", "ignore:You're running the worker with superuser privileges"]
+    celery = [sys.executable, *quiet, "-m", "celery", "--quiet", "-A", "switchboard"]
+    uvicorn = [sys.executable, "-m", "uvicorn", "--no-access-log", "--lifespan", "off"]
+    address = ["--host", HOST, "--port", str(port), "switchboard.asgi:application"]
+    # DEBUG for the web process only: it makes the others remember every statement they run.
+    supervisor.start("web", [*uvicorn, *address], env | {"DEBUG": "1"})
+    supervisor.start("worker", [*celery, "worker", "--concurrency=1", f"-n{node(port)}"], env)
+    supervisor.start("beat", [*celery, "beat"], env)
+
+
+def watch(
+    supervisor: Supervisor, env: dict[str, str], port: int, login: dict[str, str | None]
+) -> int:
+    announced = False
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
+        if (ended := supervisor.ended()) is not None:
+            return fail(f"{ended[0]} ended with status {ended[1]}, so everything stops.")
+        if not announced:
+            announced = web_answers(port) and worker_answers(env["REDIS_URL"], port)
+            if announced:
+                print(welcome(port, login), flush=True)
+            elif time.monotonic() > deadline:
+                return fail(f"Not up after {READY_SECONDS} s, so everything stops.")
+        time.sleep(0.2)
+
+
+def web_answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/admin/login/", timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def node(port: int) -> str:
+    return f"switchboard-{port}@{socket.gethostname()}"
+
+
+def worker_answers(redis_url: str, port: int) -> bool:
+    from celery import Celery
+
+    from switchboard.env import broker_url
+
+    with Celery(broker=broker_url(redis_url), set_as_current=False) as app:
+        # By name: on a shared Redis another deployment's worker might answer.
+        return bool(app.control.ping(timeout=0.5, destination=[node(port)]))
+
+
+def welcome(port: int, login: dict[str, str | None]) -> str:
+    password = login["password"] or "(set elsewhere: `make manage do='changepassword operator'`)"
+    url = f"http://localhost:{port}/"
+    return f"""
+Switchboard is up: {url}
+  login: {login["user"]}   password: {password}
+
+Three things to try:
+  1. Watch this log. Within half a minute the reaper's tick reclaims the demo wait that is 25 hours
+     old: "reaped expired leases count=1". Then it is pending again in {url}admin/todos/todo/
+  2. Set interrupt_lease_ttl_seconds to 3600 in {url}admin/settings_app/setting/
+     and the next tick takes the two waits that are hours old; at 0 no tick takes any.
+  3. In a second terminal, `make manage do="reap --dry-run"` says what the next tick would do and
+     `make manage do=doctor` checks every invariant.
+
+Ctrl-C stops everything; the data stays in .switchboard/.
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
