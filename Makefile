@@ -15,7 +15,7 @@ find-python = for python in python3.11 python3 python3.12 python3.13 python3.14 
 
 .PHONY: help
 help: ## List these verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: $(STAMP) ## Start everything on port 8000 (another: make run PORT=8001); Ctrl-C stops it
