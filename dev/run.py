@@ -25,14 +25,14 @@ READY_SECONDS = 60
 
 
 class Stop(BaseException):
-    """Asked to end, by a signal. Not an Exception: nothing on the way may swallow it."""
+    """Asked to end. Not an Exception: nothing on the way may swallow it."""
 
 
-def stop_on_signal(number: int, _: FrameType | None) -> None:
+def stop_on_signal(_number: int, _: FrameType | None) -> None:
     # Once is enough: a second Ctrl-C must not break off the orderly end.
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
-    raise Stop(128 + number)
+    raise Stop
 
 
 def main() -> int:
@@ -50,8 +50,8 @@ def main() -> int:
         return fail("Switchboard already runs in this folder: press Ctrl-C in its terminal first.")
     except RuntimeError as error:
         return fail(str(error))
-    except Stop as stop:
-        return int(stop.args[0])
+    except Stop:
+        return 0
 
 
 def fail(line: str) -> int:
