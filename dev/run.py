@@ -15,8 +15,6 @@ import urllib.request
 from pathlib import Path
 from types import FrameType
 
-import redis
-
 from dev.services import PROJECT, Services, exclusive
 from dev.supervisor import Supervisor, end_leftovers
 
@@ -111,6 +109,8 @@ def environment(services: Services, state: Path, port: int) -> dict[str, str]:
 
 def require_broker(url: str) -> None:
     """In one line and before anything else starts: Celery would retry for ever, and say so."""
+    import redis
+
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5) as client:
             client.ping()
@@ -127,6 +127,7 @@ def prepare(env: dict[str, str], state: Path) -> dict[str, str | None]:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
+        start_new_session=True,
     )
     if done.returncode:
         raise RuntimeError("The database could not be prepared: see above.")
@@ -187,7 +188,7 @@ def worker_answers(redis_url: str, port: int) -> bool:
 
 def welcome(port: int, login: dict[str, str | None]) -> str:
     password = login["password"] or "(set elsewhere: `make manage do='changepassword operator'`)"
-    url = f"http://localhost:{port}/"
+    url = f"http://{HOST}:{port}/"
     return f"""
 Switchboard is up: {url}
   login: {login["user"]}   password: {password}

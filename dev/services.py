@@ -95,6 +95,7 @@ def exclusive(path: Path, timeout: float) -> Iterator[TextIO]:
 def keep(directory: Path | None, *, postgres: bool, valkey: bool) -> None:
     """Start what is wanted, say where it is, wait for the end of standard input, stop it."""
     from dev.postgres import NOT_DURABLE, Postgres
+    from dev.supervisor import end_leftovers
     from dev.valkey import Valkey
 
     with contextlib.ExitStack() as stack:
@@ -106,9 +107,14 @@ def keep(directory: Path | None, *, postgres: bool, valkey: bool) -> None:
         stack.enter_context(exclusive(base / "services.lock", timeout=90))
         answer = {}
         if valkey:
+            # PostgreSQL keeps a record of itself; this one needs ours to be found after a kill.
+            record = base / "valkey.pid"
+            end_leftovers(record)
             cache = Valkey(base / "valkey" if directory else None)
+            stack.callback(record.unlink, missing_ok=True)
             stack.callback(cache.stop)
             cache.start()
+            record.write_text(f"{cache.pid}\n")
             answer["redis_url"] = cache.url
         if postgres:
             database = Postgres(

@@ -58,6 +58,7 @@ class Valkey:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         self._wait_until_up(home / "valkey.log")
 
