@@ -1,0 +1,71 @@
+"""What `make test-all` adds: the core suite on Debian's PostgreSQL 15, the oldest one supported."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dev.postgres import NOT_DURABLE, Postgres
+from dev.services import PROJECT
+
+PACKAGE = "postgresql-15"
+BINARIES = Path("/usr/lib/postgresql/15/bin")
+CREATE_CLUSTER = Path("/etc/postgresql-common/createcluster.d/switchboard-tests.conf")
+
+# tests/platform is about the embedded servers and the commands around them.
+SUITE = ["tests", "--ignore=tests/platform"]
+
+
+def install() -> None:
+    if BINARIES.joinpath("postgres").exists():
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        sys.exit(
+            f"{PACKAGE} is missing, so the core suite on it was left out."
+            f" As root on Debian 12: apt-get install {PACKAGE}"
+        )
+    print(f"Installing {PACKAGE} …", flush=True)
+    apt = ["apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0"]
+    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    with no_new_cluster():
+        for arguments in (["update"], ["install", "--no-install-recommends", PACKAGE]):
+            done = subprocess.run([*apt, *arguments], env=env, check=False)
+            if done.returncode:
+                sys.exit(f"{PACKAGE} could not be installed, so the core suite on it was left out.")
+
+
+@contextmanager
+def no_new_cluster() -> Iterator[None]:
+    """The package makes and starts a cluster of its own unless it is told not to."""
+    CREATE_CLUSTER.parent.mkdir(parents=True, exist_ok=True)
+    CREATE_CLUSTER.write_text("create_main_cluster = false\n")
+    try:
+        yield
+    finally:
+        CREATE_CLUSTER.unlink()
+
+
+def main() -> int:
+    install()
+    base = Path(tempfile.mkdtemp(prefix="switchboard-pg15-"))
+    server = Postgres(base / "postgres", options=NOT_DURABLE, bin_path=BINARIES)
+    try:
+        server.start()
+        env = os.environ | {"DATABASE_URL": server.url}
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *SUITE, *sys.argv[1:]],
+            env=env,
+            cwd=PROJECT,
+            check=False,
+        ).returncode
+    finally:
+        server.stop()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
