@@ -74,7 +74,7 @@ def free_port(text: str) -> int:
 
 
 def run(port: int, state: Path) -> int:
-    print("Starting PostgreSQL and Valkey …", flush=True)
+    print("Starting …", flush=True)
     with contextlib.ExitStack() as stack:
         services = Services(state)
         stack.callback(services.stop)

@@ -5,6 +5,7 @@ as its standard input closes. So they end with their user however it ends, SIGKI
 Ctrl-C in the terminal does not reach them before it has been dealt with.
 """
 
+import argparse
 import contextlib
 import fcntl
 import json
@@ -25,9 +26,13 @@ PROJECT = Path(__file__).resolve().parent.parent
 class Services:
     """The servers that the environment does not already name. Usable as a context manager."""
 
-    def __init__(self, directory: Path | None = None) -> None:
-        """With `directory` the data is kept there; without, it is temporary and not durable."""
+    def __init__(self, directory: Path | None = None, *, binaries: Path | None = None) -> None:
+        """With `directory` the data is kept there; without, it is temporary and not durable.
+
+        `binaries` are those of another PostgreSQL than the wheel's.
+        """
         self.directory = directory
+        self.binaries = binaries
         self.database_url = os.environ.get("DATABASE_URL", "")
         self.redis_url = os.environ.get("REDIS_URL", "")
         self._keeper: subprocess.Popen[str] | None = None
@@ -40,9 +45,12 @@ class Services:
             wanted.append("--valkey")
         if not wanted:
             return
-        where = [] if self.directory is None else ["--directory", str(self.directory)]
+        if self.directory is not None:
+            wanted += ["--directory", str(self.directory)]
+        if self.binaries is not None:
+            wanted += ["--binaries", str(self.binaries)]
         self._keeper = subprocess.Popen(
-            [sys.executable, "-m", "dev.services", *wanted, *where],
+            [sys.executable, "-m", "dev.services", *wanted],
             cwd=PROJECT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -92,33 +100,36 @@ def exclusive(path: Path, timeout: float) -> Iterator[TextIO]:
         yield file
 
 
-def keep(directory: Path | None, *, postgres: bool, valkey: bool) -> None:
+def keep(wanted: argparse.Namespace) -> None:
     """Start what is wanted, say where it is, wait for the end of standard input, stop it."""
-    from dev.postgres import NOT_DURABLE, Postgres
+    from dev.postgres import BIN, NOT_DURABLE, Postgres
     from dev.supervisor import end_leftovers
     from dev.valkey import Valkey
 
     with contextlib.ExitStack() as stack:
-        base = directory
+        kept = wanted.directory is not None
+        base = wanted.directory
         if base is None:
             base = Path(tempfile.mkdtemp(prefix="switchboard-test-"))
             stack.callback(shutil.rmtree, base, ignore_errors=True)
         # A killed predecessor may still be stopping the servers that hold this data.
         stack.enter_context(exclusive(base / "services.lock", timeout=90))
         answer = {}
-        if valkey:
+        if wanted.valkey:
             # PostgreSQL keeps a record of itself; this one needs ours to be found after a kill.
             record = base / "valkey.pid"
             end_leftovers(record)
-            cache = Valkey(base / "valkey" if directory else None)
+            cache = Valkey(base / "valkey" if kept else None)
             stack.callback(record.unlink, missing_ok=True)
             stack.callback(cache.stop)
             cache.start()
             record.write_text(f"{cache.pid}\n")
             answer["redis_url"] = cache.url
-        if postgres:
+        if wanted.postgres:
             database = Postgres(
-                base / "postgres", options={} if directory is not None else NOT_DURABLE
+                base / "postgres",
+                options={} if kept else NOT_DURABLE,
+                bin_path=wanted.binaries or BIN,
             )
             stack.callback(database.stop)
             database.start()
@@ -131,11 +142,13 @@ def main(arguments: list[str]) -> None:
     # Only the end of the input ends this process, so that nothing is left running behind it.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    directory = None
-    if "--directory" in arguments:
-        directory = Path(arguments[arguments.index("--directory") + 1])
+    parser = argparse.ArgumentParser(prog="dev.services")
+    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--valkey", action="store_true")
+    parser.add_argument("--directory", type=Path)
+    parser.add_argument("--binaries", type=Path)
     try:
-        keep(directory, postgres="--postgres" in arguments, valkey="--valkey" in arguments)
+        keep(parser.parse_args(arguments))
     except Exception as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
         raise SystemExit(1) from None

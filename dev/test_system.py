@@ -4,13 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dev.postgres import NOT_DURABLE, Postgres
-from dev.services import PROJECT
+from dev.services import PROJECT, Services
 
 PACKAGE = "postgresql-15"
 BINARIES = Path("/usr/lib/postgresql/15/bin")
@@ -51,21 +49,13 @@ def no_new_cluster() -> Iterator[None]:
 
 def main() -> int:
     install()
-    base = Path(tempfile.mkdtemp(prefix="switchboard-pg15-"))
-    server = Postgres(base / "postgres", options=NOT_DURABLE, bin_path=BINARIES)
-    try:
-        server.start()
-        env = os.environ | {"DATABASE_URL": server.url}
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", *SUITE, *sys.argv[1:]],
-            env=env,
-            cwd=PROJECT,
-            check=False,
-        ).returncode
-    finally:
-        server.stop()
-        shutil.rmtree(base, ignore_errors=True)
+    with Services(binaries=BINARIES) as services:
+        env = os.environ | {"DATABASE_URL": services.database_url, "REDIS_URL": services.redis_url}
+        command = [sys.executable, "-m", "pytest", *SUITE, *sys.argv[1:]]
+        return subprocess.run(command, env=env, cwd=PROJECT, check=False).returncode
 
 
 if __name__ == "__main__":
+    # A DATABASE_URL from outside is for the other tests: these are about this one version.
+    os.environ.pop("DATABASE_URL", None)
     sys.exit(main())
