@@ -52,6 +52,9 @@ class SettingForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_value(self) -> str:
         value: str = self.cleaned_data["value"]
+        if "value" not in self.data:
+            # To be distinguished from an empty one, which deletes the row.
+            raise forms.ValidationError("No value was sent.")
         if not value:
             return value
         verdict = interpret(self.tunable, value).verdict

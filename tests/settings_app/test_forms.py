@@ -174,3 +174,9 @@ def test_a_request_that_opened_no_page_overwrites(operator: Client, store: Store
     operator.post(change_url(), {"value": "7200"})
     assert stored() == "7200"
     assert LogEntry.objects.get().change_message.startswith("Changed from 3600 to 7200")
+
+
+def test_a_request_without_a_value_clears_nothing(operator: Client, store: StoreRow) -> None:
+    store(TTL, "3600")
+    assert "No value was sent." in text(operator.post(change_url(), {}))
+    assert stored() == "3600"

@@ -21,9 +21,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def psql() -> Iterator[BaseDatabaseWrapper]:
     """A second session with a transaction of its own, such as somebody's psql."""
     other = connection.copy()
+    # So that a save which waits without end becomes a failed test and not one that hangs.
+    _run(other, "SET idle_in_transaction_session_timeout = '20s'")
     other.set_autocommit(False)
     yield other
-    other.rollback()
     other.close()
 
 
