@@ -1,5 +1,7 @@
 """The list, the permissions and the history; saving is in `test_forms`."""
 
+from typing import Any
+
 import pytest
 from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -190,7 +192,7 @@ def test_a_key_may_bring_a_template_of_its_own(operator: Client) -> None:
         ("django.template.loaders.locmem.Loader", {name: source}),
         "django.template.loaders.app_directories.Loader",
     ]
-    engine = settings.TEMPLATES[0]
+    engine: dict[str, Any] = settings.TEMPLATES[0]
     options = {**engine["OPTIONS"], "loaders": loaders}
     templates = [{**engine, "APP_DIRS": False, "OPTIONS": options}]
     with override_settings(TEMPLATES=templates):

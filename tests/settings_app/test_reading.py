@@ -177,7 +177,8 @@ def test_no_environment_variable_changes_anything(monkeypatch: pytest.MonkeyPatc
     assert {key: read() for key, read in READERS.items()} == DEFAULTS
     # Executed anew, so that a default taken from the environment at import would show.
     spec = importlib.util.find_spec("settings_app.registry")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     fresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fresh)
     assert {key: tunable.default for key, tunable in fresh.TUNABLES.items()} == {
