@@ -176,6 +176,8 @@ def build_index(connection: BaseDatabaseWrapper, table: str, name: str, sql: str
         if found:
             say(f"dropping {name}, which an interrupted build left invalid")
             execute(connection, f"DROP INDEX CONCURRENTLY {name}")
+        if rows(connection, f"SELECT 1 FROM {table} LIMIT 1"):
+            say(f"building {name}: pg_stat_progress_create_index shows how far, and waits for whom")
         execute(connection, sql)
 
 

@@ -100,7 +100,8 @@ def stamp(connection: BaseDatabaseWrapper, waits: list[str]) -> int:
         if time.monotonic() - told > 1:
             say(f"stamped {stamped} of {len(waits)} waits")
             told = time.monotonic()
-    say(f"stamped {stamped} of {len(waits)} waits")
+    if stamped:
+        say(f"stamped {stamped} of {len(waits)} waits")
     return stamped
 
 

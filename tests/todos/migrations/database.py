@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
@@ -83,6 +84,15 @@ def parameters(name: str) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value}
 
 
+def until(ask: Callable[[], Any]) -> Any:
+    """Ask until the answer is true, and return it."""
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        if answer := ask():
+            return answer
+    raise AssertionError("it never became true")
+
+
 class Database:
     """One database of the test server: an alias of Django's, by its name, and plain sessions."""
 
@@ -120,11 +130,7 @@ class Database:
 
     def until(self, query: str, *params: Any) -> Any:
         """Ask until the first column of the first row is true, and return it."""
-        end = time.monotonic() + 15
-        while time.monotonic() < end:
-            if (found := self.rows(query, *params)) and found[0][0]:
-                return found[0][0]
-        raise AssertionError(f"never true: {query}")
+        return until(lambda: next((row[0] for row in self.rows(query, *params)), None))
 
     def hold(self, statement: str) -> psycopg.Connection[Any]:
         """Run a statement in a transaction that stays open until the caller's rollback."""
@@ -137,7 +143,7 @@ class Database:
         """Go to that migration of todos, forward or back (None: before all)."""
         MigrationExecutor(self.django).migrate([("todos", target)])
 
-    def start(self, target: str) -> "Future[None]":
+    def start(self, target: str) -> Future[None]:
         """Migrate in a thread, on a connection of its own."""
 
         def run() -> None:
@@ -169,7 +175,7 @@ class Database:
         return {todo_id: json.loads(row) for todo_id, row in self.rows(query)}
 
     def unstamped(self) -> int:
-        """How many waits have no stamp; that the others have the right one, and no other todo one."""
+        """How many waits lack a stamp, having checked that all other todos are as they should."""
         rows = self.rows("SELECT state, interrupted_at, updated_at FROM todos")
         stamped = {(state, at == updated) for state, at, updated in rows if at}
         assert stamped <= {("input-required", True), ("auth-required", True)}

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.todos.migrations.database import AFTER, BEFORE, Database, parameters
+from tests.todos.migrations.database import AFTER, BEFORE, Database, parameters, until
 from todos import online_migrations
 from todos.online_migrations import MigrationStopped
 
@@ -22,6 +22,14 @@ INDEX = (
 WAITING = "SELECT pid FROM pg_stat_activity WHERE query LIKE %s AND wait_event_type = 'Lock'"
 BUILD = "SELECT pid FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%%'"
 WRITE = "UPDATE todos SET title = 'written' WHERE id = 'td_mail_done_1'"
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The lines that migrations print; capsys may lose what a thread writes while it reads."""
+    lines: list[str] = []
+    monkeypatch.setattr(online_migrations, "say", lines.append)
+    return lines
 
 
 @pytest.mark.parametrize(("start", "target"), [(BEFORE, AFTER), (AFTER, BEFORE)])
@@ -89,7 +97,7 @@ def test_the_command_prints_the_message_alone(database: Database, migration: Mod
 
 
 def test_a_build_by_another_session_is_waited_for_and_named(
-    database: Database, migration: ModuleType, capsys: pytest.CaptureFixture[str]
+    database: Database, migration: ModuleType, said: list[str]
 ) -> None:
     database.seed()
     database.session.execute("ALTER TABLE todos ADD COLUMN interrupted_at timestamptz")
@@ -100,20 +108,18 @@ def test_a_build_by_another_session_is_waited_for_and_named(
     pid = database.until(BUILD)
     oid = database.rows("SELECT 'todos_interrupted_idx'::regclass::oid")
     run = database.start(AFTER)
-    named = ""
-    while not named and not run.done():
-        named = capsys.readouterr().out
+    until(lambda: said)
     holder.rollback()
     build.join(15)
     run.result(15)
 
-    assert f"being built by pid {pid}" in named
+    assert said == [f"an index of todos is being built by pid {pid}: waiting until it ends"]
     assert database.rows("SELECT 'todos_interrupted_idx'::regclass::oid") == oid
     assert database.unstamped() == 0
 
 
 def test_two_runs_at_once_do_no_harm(
-    database: Database, migration: ModuleType, capsys: pytest.CaptureFixture[str]
+    database: Database, migration: ModuleType, said: list[str]
 ) -> None:
     database.seed()
     database.session.execute("ALTER TABLE todos ADD COLUMN interrupted_at timestamptz")
@@ -121,14 +127,12 @@ def test_two_runs_at_once_do_no_harm(
     first = database.start(AFTER)
     pid = database.until(BUILD)
     second = database.start(AFTER)
-    named = ""
-    while not named and not second.done():
-        named = capsys.readouterr().out
+    until(lambda: len(said) == 2)
     holder.rollback()
     first.result(15)
     second.result(15)
 
-    assert f"another migrate is at work (pid {pid})" in named
+    assert said[1] == f"another migrate is at work (pid {pid}): waiting until it ends"
     assert AFTER in database.applied()
     assert database.unstamped() == 0
 

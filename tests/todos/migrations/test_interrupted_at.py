@@ -179,7 +179,7 @@ def test_the_waits_are_found_by_the_index_among_many_rows(
     database.session.execute(
         "INSERT INTO todos (id, endpoint_id, queue, title, state)"
         " SELECT 'td_' || number, endpoint_id, 'inbox', 'a title',"
-        "        CASE WHEN number % 10 = 0 THEN 'input-required' ELSE 'done' END"
+        "        CASE WHEN number % 2 = 0 THEN 'input-required' ELSE 'done' END"
         " FROM generate_series(1, 20000) AS number, (SELECT endpoint_id FROM todos LIMIT 1) AS _"
     )
     database.session.execute("ANALYZE todos")
