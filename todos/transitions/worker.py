@@ -188,8 +188,11 @@ def _new_token(fence: object) -> str | None:
     return secrets.token_urlsafe(32) if fence else None
 
 
-def _hash(token: str | None) -> bytes | None:
-    return None if token is None else hashlib.sha256(token.encode()).digest()
+def _hash(token: object) -> bytes | None:
+    """What is stored and compared; a token that is no text fits nothing that was ever stored."""
+    if isinstance(token, str):
+        return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+    return None if token is None else b""
 
 
 def _claim_params(
@@ -214,8 +217,6 @@ def _claim_params(
 def _holder_params(
     endpoint: Endpoint | None, todo_id: str, owner: str | None, lease_token: str | None
 ) -> dict[str, Any]:
-    if lease_token is not None and not (isinstance(lease_token, str) and lease_token.isprintable()):
-        raise TodoConflict("the lease token does not fit")
     return {
         "endpoint": scope(endpoint),
         "id": inputs.todo_id(todo_id),
