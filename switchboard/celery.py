@@ -19,7 +19,6 @@ TICK_EVERY = timedelta(seconds=30)
 app = Celery("switchboard")
 
 
-@app.add_defaults
 def configuration() -> dict[str, Any]:
     """Evaluated when Celery first needs it, so that an import alone needs no environment."""
     try:
@@ -66,6 +65,9 @@ def configuration() -> dict[str, Any]:
             }
         },
     }
+
+
+app.add_defaults(configuration)
 
 
 @signals.setup_logging.connect

@@ -96,6 +96,10 @@ def postgres(name: str) -> dict[str, str]:
         parts = conninfo_to_dict(text(name))
     except (ProgrammingError, UnicodeError) as error:
         raise accepted from error
+    # libpq looks at the ports only when it connects.
+    ports = str(parts.get("port", "")).split(",")
+    if not all(port.isdecimal() or not port for port in ports):
+        raise accepted
     if not parts.get("dbname") and not parts.get("service"):
         raise accepted
     return {key: str(value) for key, value in parts.items()}
@@ -108,10 +112,12 @@ def redis_url(name: str) -> str:
         " with user:password@ before the host where needed",
     )
     value = text(name)
+    address = urlsplit(value)
     try:
         parts = parse_url(value)  # type: ignore[no-untyped-call]
-        # The port is parsed by its property, which is what may raise.
-        urlsplit(value).port  # noqa: B018
+        # redis-py takes 0 for a database that is no number; Celery fails on it later.
+        database = address.path.strip("/") if parts.get("host") else _query(value, "db")
+        int(database or "0")
     except (ValueError, UnicodeError) as error:
         raise accepted from error
     if not parts.get("host") and not parts.get("path"):
@@ -124,7 +130,11 @@ def broker_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme != "unix":
         return url
-    database = parse_qs(parts.query).get("db", ["0"])[0]
+    database = _query(url, "db") or "0"
     credentials = parts.netloc.rpartition("@")[0]
     login = f"{credentials}@" if credentials else ""
     return f"redis+socket://{login}{parts.path}?virtual_host={database}"
+
+
+def _query(url: str, key: str) -> str:
+    return parse_qs(urlsplit(url).query).get(key, [""])[0]

@@ -1,0 +1,48 @@
+from datetime import timedelta
+
+import pytest
+from django.test import override_settings
+
+from switchboard.celery import app, configuration
+
+
+def test_the_schedule_is_one_entry_the_tick_every_thirty_seconds() -> None:
+    (entry,) = app.conf.beat_schedule.values()
+    assert entry["task"] == "todos.tasks.tick"
+    assert entry["schedule"] == timedelta(seconds=30)
+
+
+def test_the_scheduled_task_exists() -> None:
+    app.loader.import_default_modules()
+    (entry,) = app.conf.beat_schedule.values()
+    assert entry["task"] in app.tasks
+
+
+def test_a_tick_that_nobody_took_expires_before_the_next() -> None:
+    (entry,) = app.conf.beat_schedule.values()
+    assert entry["options"]["expires"] < entry["schedule"].total_seconds()
+
+
+def test_nothing_but_json_is_accepted_and_no_result_is_kept() -> None:
+    assert app.conf.accept_content == ["json"]
+    assert app.conf.task_serializer == "json"
+    assert app.conf.task_ignore_result is True
+    assert app.conf.result_backend is None
+
+
+def test_a_lost_broker_is_looked_for_as_long_as_it_takes() -> None:
+    assert app.conf.broker_connection_retry_on_startup is True
+    assert app.conf.broker_connection_max_retries is None
+
+
+@pytest.mark.parametrize(
+    ("url", "verified"),
+    [
+        ("rediss://h:6380/0", True),
+        ("rediss://h:6380/0?ssl_cert_reqs=none", False),
+        ("redis://h:6379/0", False),
+    ],
+)
+def test_a_tls_broker_must_prove_who_it_is(url: str, verified: bool) -> None:
+    with override_settings(REDIS_URL=url):
+        assert (configuration()["broker_use_ssl"] is not None) is verified
