@@ -32,14 +32,18 @@ WHERE state IN ('input-required', 'auth-required') AND interrupted_at IS NULL
 """
 
 # Rows that somebody holds are skipped: a transition must not wait for a migration, nor this one
-# for it. The lock names ids alone, so that it goes by the primary key, and the guard comes under it.
+# for it. The guard reads what the lock returned: as a condition on todos it would have each batch
+# walk the whole index once more.
 _STAMP = """
 WITH held AS MATERIALIZED (
-    SELECT id FROM todos WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    SELECT id, state, interrupted_at FROM todos WHERE id = ANY(%s)
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE todos SET interrupted_at = updated_at
-WHERE id = ANY(ARRAY(SELECT id FROM held))
-  AND state IN ('input-required', 'auth-required') AND interrupted_at IS NULL
+WHERE id = ANY(ARRAY(
+    SELECT id FROM held
+    WHERE state IN ('input-required', 'auth-required') AND interrupted_at IS NULL
+))
 RETURNING id
 """
 
