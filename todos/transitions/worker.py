@@ -241,8 +241,9 @@ def _claimed(todo: Todo, token: str | None) -> Claim:
     seq = todo.attempts_total
     prior: list[Attempt] = []
     if seq > 1:
-        _prune_history(todo)
         prior = list(todo.attempts.filter(seq__lt=seq).order_by("-seq")[:PRIOR_ATTEMPTS])
+        # Last, since at the floor of the bound the fifth of them goes in this very claim.
+        _prune_history(todo)
     return Claim(todo, seq, seq, token, prior)
 
 
