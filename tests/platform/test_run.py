@@ -1,0 +1,102 @@
+"""`make run`, as a newcomer's terminal sees it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from dev.services import PROJECT, exclusive
+from tests.processes.programs import Program, wait_until
+
+EMBEDDED = {"DATABASE_URL": "", "REDIS_URL": ""}
+
+
+def command(state: Path, port: int | str) -> list[str]:
+    return [sys.executable, "-m", "dev.run", "--state", str(state), "--port", str(port)]
+
+
+def refused(state: Path, port: int | str) -> str:
+    done = subprocess.run(
+        command(state, port),
+        cwd=PROJECT,
+        env=os.environ | EMBEDDED,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert not done.stdout
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_a_port_in_use_is_one_line_and_nothing_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused(tmp_path, port)
+    assert line.startswith(f"Port {port} cannot be used (Address already in use)")
+    assert f"make run PORT={port + 1}" in line
+    assert not (tmp_path / "postgres").exists()
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "web", "-1", "80.0"])
+def test_a_malformed_port_is_one_line(tmp_path: Path, port: str) -> None:
+    assert refused(tmp_path, port) == "PORT is malformed. Accepted: a number from 1 to 65535."
+
+
+def test_a_second_one_in_the_same_folder_is_one_line(tmp_path: Path) -> None:
+    with exclusive(tmp_path / "run.lock", timeout=0):
+        line = refused(tmp_path, free_port())
+    assert line.startswith("Switchboard already runs in this folder")
+
+
+def test_the_demo_is_reclaimed_while_you_watch_and_survives_a_kill(tmp_path: Path) -> None:
+    state = tmp_path / "with a space"
+    with started(state, tmp_path / "first.log") as (first, port):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/admin/login/", timeout=5) as page:
+            assert page.status == 200
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/static/admin/css/base.css", timeout=5
+        ) as sheet:
+            assert sheet.status == 200
+        first.wait_for("INFO reaped expired leases count=1", seconds=45)
+        orphans = psutil.Process(first.pid).children(recursive=True)
+        os.kill(first.pid, signal.SIGKILL)
+    login = next(line for line in first.log.splitlines() if "password:" in line)
+
+    with started(state, tmp_path / "second.log") as (second, _):
+        assert login in second.log
+        database = json.loads((state / "env.json").read_text())["DATABASE_URL"]
+        with psycopg.connect(database) as connection:
+            query = "SELECT state FROM todos WHERE title = 'Rename the repository'"
+            assert connection.execute(query).fetchone() == ("pending",)
+        assert not any(process.is_running() for process in orphans)
+        children = psutil.Process(second.pid).children(recursive=True)
+        os.kill(second.pid, signal.SIGINT)
+        wait_until(lambda: not second.is_running(), "the end of everything")
+    assert second.terminate() == 0
+    wait_until(lambda: not any(process.is_running() for process in children), "its children too")
+
+
+@contextlib.contextmanager
+def started(state: Path, log: Path) -> Iterator[tuple[Program, int]]:
+    port = free_port()
+    with Program(command(state, port), log, EMBEDDED) as program:
+        program.wait_for(f"Switchboard is up: http://127.0.0.1:{port}/", seconds=60)
+        yield program, port
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
