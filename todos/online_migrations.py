@@ -62,7 +62,7 @@ def say(line: str) -> None:
 def rows(connection: BaseDatabaseWrapper, sql: str, params: list[Any] | None = None) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def execute(connection: BaseDatabaseWrapper, sql: str) -> None:

@@ -160,10 +160,10 @@ class Database:
 
     def reset(self) -> None:
         """Undo what a test did, much faster than a database for each would be."""
-        self.session.execute(_RESET)
         self.session.execute(f"ALTER DATABASE {self.name} RESET ALL")
         # The settings of a database reach new sessions alone.
         self.session = self.connect()
+        self.session.execute(_RESET)
 
     def seed(self) -> None:
         """Three todos in every state for an active endpoint, and as many for a revoked one."""
