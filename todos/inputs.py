@@ -11,6 +11,8 @@ from todos.errors import InvalidInput, TodoNotFound
 
 MAX_LABEL_LENGTH = 200
 MAX_JSON_BYTES = 256 * 1024
+MAX_JSON_DEPTH = 100
+"""Far from Python's own limit, which depends on who calls: what one stored, all can read."""
 MAX_ARTIFACT_BYTES = 512
 MAX_CLAIMANT_BYTES = 128
 MAX_SUMMARY_BYTES = 2048
@@ -41,10 +43,10 @@ def optional_label(field: str, value: object) -> str | None:
     return None if value is None else label(field, value)
 
 
-def queue_name(value: object) -> str:
-    name = label("queue", value)
+def queue_name(value: object, field: str = "queue") -> str:
+    name = label(field, value)
     if name == OTHER_QUEUES:
-        raise InvalidInput("queue", f"{OTHER_QUEUES!r} is reserved for metrics")
+        raise InvalidInput(field, f"{OTHER_QUEUES!r} is reserved for metrics")
     return name
 
 
@@ -54,7 +56,7 @@ def queue_names(value: object) -> list[str]:
         raise InvalidInput("queues", "must be a list of queue names")
     if not value:
         raise InvalidInput("queues", "must name at least one queue")
-    return list(dict.fromkeys(queue_name(name) for name in value))
+    return list(dict.fromkeys(queue_name(name, "queues") for name in value))
 
 
 def whole_number(field: str, value: object, *, at_least: int, at_most: int | None = None) -> int:
@@ -81,6 +83,8 @@ def json_text(field: str, value: Any) -> str | None:
         raise InvalidInput(field, f"is not JSON: {error}") from None
     if size > MAX_JSON_BYTES:
         raise InvalidInput(field, f"must be at most {MAX_JSON_BYTES} bytes of JSON, not {size}")
+    if _is_deeper_than(MAX_JSON_DEPTH, value):
+        raise InvalidInput(field, f"must not be nested more than {MAX_JSON_DEPTH} levels deep")
     if _NUL_IN_JSON.search(text):
         raise InvalidInput(field, "must not contain NUL characters")
     return text
@@ -131,6 +135,20 @@ def endpoint_id(value: object) -> uuid.UUID:
         return uuid.UUID(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, AttributeError):
         raise TodoNotFound("endpoint") from None
+
+
+def _is_deeper_than(limit: int, value: Any) -> bool:
+    level = [value]
+    for _ in range(limit + 1):
+        containers = [item for item in level if isinstance(item, dict | list | tuple)]
+        if not containers:
+            return False
+        level = [
+            child
+            for item in containers
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return True
 
 
 def _printable(field: str, value: object, *, keep: str) -> str:
