@@ -58,7 +58,7 @@ def reap_expired() -> int:
 
 def reap_interrupted() -> int:
     """Reclaim lapsed waits; returns how many."""
-    return drain(("lapsed waits", _lapsed_waits()), until=_budget())[0]
+    return drain(*_waits(), until=_budget())[0]
 
 
 def requeue_due_retries() -> int:
@@ -85,7 +85,7 @@ def reclaim_now(todo_id: str) -> Todo:
 def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
     reaped, good = drain(
         ("lapsed leases", sweep("reap_leases", "peek_leases", {})),
-        ("lapsed waits", _lapsed_waits()),
+        *_waits(),
         until=time_is_up,
     )
     if reaped:
@@ -93,9 +93,17 @@ def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
     return reaped, good
 
 
-def _lapsed_waits() -> Iterator[int]:
+def _waits() -> list[tuple[str, Iterator[int]]]:
+    # Two sweeps, so that however slow the stamping is, each tick reclaims a batch.
+    return [("unstamped waits", _unstamped_waits()), ("lapsed waits", _lapsed_waits())]
+
+
+def _unstamped_waits() -> Iterator[int]:
     for _ in sweep("stamp_waits", "peek_stamps", {}, transition=False):
         yield 0
+
+
+def _lapsed_waits() -> Iterator[int]:
     ttl = reading.interrupt_lease_ttl()
     if ttl is not None:
         params = {"ttl": ttl // timedelta(seconds=1), "why": f"reclaimed, {_in_words(ttl)}"}
