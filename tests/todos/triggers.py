@@ -1,0 +1,38 @@
+"""Triggers that make some writes fail, as a spoiled row or a slow database would."""
+
+from collections.abc import Iterable
+
+from django.db import connection
+
+
+def poison(ids: Iterable[str]) -> None:
+    """From now on these todos cannot be written."""
+    listed = ", ".join(f"'{todo_id}'" for todo_id in ids)
+    _trigger(
+        f"BEFORE UPDATE ON todos FOR EACH ROW WHEN (OLD.id IN ({listed}))",
+        "RAISE EXCEPTION 'this row is spoiled'",
+    )
+
+
+def slow_beyond(rows: int) -> None:
+    """From now on a statement that writes more todos than that takes a minute."""
+    _trigger(
+        "AFTER UPDATE ON todos REFERENCING NEW TABLE AS written FOR EACH STATEMENT",
+        f"IF (SELECT count(*) FROM written) > {rows} THEN PERFORM pg_sleep(60); END IF",
+    )
+
+
+def heal() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER obstacle ON todos")
+
+
+def _trigger(when: str, what: str) -> None:
+    with connection.cursor() as cursor:
+        # A table with rows whose constraints were not checked yet takes no trigger.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(
+            "CREATE OR REPLACE FUNCTION pg_temp.obstacle() RETURNS trigger LANGUAGE plpgsql"
+            f" AS $$ BEGIN {what}; RETURN NEW; END $$"
+        )
+        cursor.execute(f"CREATE TRIGGER obstacle {when} EXECUTE FUNCTION pg_temp.obstacle()")
