@@ -40,6 +40,7 @@ pytest: $(STAMP) ## The tests alone; some of them: make pytest only="tests/platf
 
 .PHONY: test-system
 test-system: $(STAMP) ## What test-all adds to test
+	$(BIN)/python -m dev.test_install
 	$(BIN)/python -m dev.test_system
 
 .PHONY: fmt

@@ -43,7 +43,7 @@ def main() -> int:
     try:
         with exclusive(arguments.state / "run.lock", timeout=0):
             end_leftovers(arguments.state / "programs")
-            return run(free_port(arguments.port), arguments.state)
+            return run(usable_port(arguments.port), arguments.state)
     except TimeoutError:
         return fail("Switchboard already runs in this folder: press Ctrl-C in its terminal first.")
     except RuntimeError as error:
@@ -57,7 +57,7 @@ def fail(line: str) -> int:
     return 1
 
 
-def free_port(text: str) -> int:
+def usable_port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise RuntimeError("PORT is malformed. Accepted: a number from 1 to 65535.")
     port = int(text)

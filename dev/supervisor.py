@@ -16,6 +16,8 @@ from pathlib import Path
 
 import psutil
 
+from dev.services import PROJECT
+
 STOP_SECONDS = 10
 
 
@@ -28,11 +30,14 @@ class Supervisor:
         self._readers: list[threading.Thread] = []
         self._width = 8
 
-    def start(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def start(
+        self, name: str, command: Sequence[str], env: Mapping[str, str], cwd: Path = PROJECT
+    ) -> None:
         # A session of its own: a Ctrl-C in the terminal is the supervisor's to pass on, in order.
         program = subprocess.Popen(
             command,
             env=dict(env),
+            cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
