@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
+from psycopg.errors import QueryCanceled
 
 from todos import hooks
 from todos.rows import light_todo_from
@@ -52,10 +53,12 @@ def announce(rows: list[Row]) -> None:
 def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[int]:
     """Call `take` until it finds less than it may; yields how many rows each call wrote.
 
-    A batch that fails is halved and tried again. A batch of one that still fails is logged
-    with its id and passed over, and so is a row that was found due but not written.
+    A batch that fails is halved and tried again at once, since a database on which whole batches
+    time out would otherwise use up its turns without ever writing a row. A batch of one that
+    still fails is logged with its id and passed over, and so is a row that was found due but not
+    written.
     """
-    size = MAX_SIZE
+    size = largest = MAX_SIZE
     passed_over: list[str] = []
     while True:
         suspect: list[Row] = []
@@ -70,8 +73,13 @@ def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[i
             if size == 1:
                 passed_over.append(suspect[0][0])
                 logger.error("passed over %s: %s", suspect[0][0], str(error).strip())
-            size = max(size // 2, 1)
-            yield 0
+                # It was this row, and not the size of the batch.
+                largest = MAX_SIZE
+                yield 0
+                continue
+            size //= 2
+            if isinstance(error.__cause__, QueryCanceled):
+                largest = size
             continue
         unwritten = [row[0] for row in rows if row[1] is None]
         for todo_id in unwritten:
@@ -80,7 +88,7 @@ def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[i
         yield len(rows) - len(unwritten)
         if len(rows) < size:
             return
-        size = min(size * 2, MAX_SIZE)
+        size = min(size * 2, largest)
 
 
 def drain(*sweeps: tuple[str, Iterator[int]], until: Callable[[], bool]) -> tuple[int, bool]:
