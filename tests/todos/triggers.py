@@ -5,20 +5,29 @@ from collections.abc import Iterable
 from django.db import connection
 
 
-def poison(ids: Iterable[str]) -> None:
+def poison(ids: Iterable[str], *, code: str = "raise_exception") -> None:
     """From now on these todos cannot be written."""
     listed = ", ".join(f"'{todo_id}'" for todo_id in ids)
     _trigger(
         f"BEFORE UPDATE ON todos FOR EACH ROW WHEN (OLD.id IN ({listed}))",
-        "RAISE EXCEPTION 'this row is spoiled'",
+        f"RAISE EXCEPTION 'this row is spoiled' USING ERRCODE = '{code}'",
     )
 
 
 def slow_beyond(rows: int) -> None:
-    """From now on a statement that writes more todos than that takes a minute."""
+    """From now on a statement that writes more todos than that would take a minute."""
+    _after_more_than(rows, "PERFORM pg_sleep(60)")
+
+
+def timeout_beyond(rows: int) -> None:
+    """From now on a statement that writes more todos than that ends as by its timeout, at once."""
+    _after_more_than(rows, "RAISE EXCEPTION 'canceling statement' USING ERRCODE = 'query_canceled'")
+
+
+def _after_more_than(rows: int, what: str) -> None:
     _trigger(
         "AFTER UPDATE ON todos REFERENCING NEW TABLE AS written FOR EACH STATEMENT",
-        f"IF (SELECT count(*) FROM written) > {rows} THEN PERFORM pg_sleep(60); END IF",
+        f"IF (SELECT count(*) FROM written) > {rows} THEN {what}; END IF",
     )
 
 
