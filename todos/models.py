@@ -150,8 +150,14 @@ class Todo(models.Model):
                 name="todos_retry_idx",
                 condition=Q(state=State.FAILED, next_retry_at__isnull=False),
             ),
-            # revocation_lock.sql, revocation_finish.sql
-            models.Index(fields=["endpoint", "id"], name="todos_live_idx", condition=_LIVE),
+            # revocation_lock.sql, revocation_finish.sql. Every other partial index is a part of
+            # this one, and under old statistics the planner takes it for theirs: claims that
+            # read all live todos of the endpoint. So it asks for words that only those say.
+            models.Index(
+                fields=["endpoint", "id"],
+                name="todos_live_idx",
+                condition=_LIVE & Q(id__gt=""),
+            ),
         ]
 
     def __str__(self) -> str:

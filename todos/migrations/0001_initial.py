@@ -238,9 +238,12 @@ class Migration(migrations.Migration):
             model_name="todo",
             index=models.Index(
                 condition=models.Q(
-                    ("state__in", ["pending", "claimed", "input-required", "auth-required"]),
-                    models.Q(("next_retry_at__isnull", False), ("state", "failed")),
-                    _connector="OR",
+                    models.Q(
+                        ("state__in", ["pending", "claimed", "input-required", "auth-required"]),
+                        models.Q(("next_retry_at__isnull", False), ("state", "failed")),
+                        _connector="OR",
+                    ),
+                    ("id__gt", ""),
                 ),
                 fields=["endpoint", "id"],
                 name="todos_live_idx",

@@ -49,5 +49,5 @@ WITH endpoint AS MATERIALIZED (
     ) free
     LIMIT 1
 ), {{take}}
-SELECT e.active, e.granted, EXISTS (SELECT FROM chosen), {{todo}}
+SELECT e.active, e.granted, EXISTS (SELECT FROM chosen), t.*
 FROM endpoint e LEFT JOIN written t ON true

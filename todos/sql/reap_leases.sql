@@ -1,6 +1,7 @@
 -- reap a lapsed lease: claimed → pending, or at the cap a dead letter.
 -- Guard: lapsed by the database's clock; an active endpoint. Lock: SKIP LOCKED, so whoever
 -- commits first wins and the sweep leaves the row alone. Index: todos_lease_idx.
+-- A full join only because that is never done by comparing each pair of rows.
 WITH {{due_leases}}, {{reap}}, written AS (
     UPDATE todos t
     SET {{requeue}},
@@ -15,4 +16,4 @@ WITH {{due_leases}}, {{reap}}, written AS (
     RETURNING {{todo}}
 )
 SELECT d.id, {{todo_light}}
-FROM due d LEFT JOIN written t ON t.id = d.id
+FROM due d FULL JOIN written t ON t.id = d.id

@@ -1,10 +1,12 @@
--- Lapsed leases, the longest lapsed first. An inactive endpoint's belong to its revocation.
+-- Lapsed leases, the longest lapsed first. An inactive endpoint's belong to its revocation; it is
+-- looked up row by row, since a join may make the planner sort all that is due for every batch.
 due AS MATERIALIZED (
     SELECT t.id, t.state, t.attempts_total, t.attempt >= t.max_attempts AS at_cap
-    FROM todos t JOIN endpoints e ON e.id = t.endpoint_id
+    FROM todos t
     WHERE t.state = 'claimed' AND t.lease_expires_at < statement_timestamp()
-      AND {{active}} AND t.id <> ALL (%(passed_over)s::text[])
+      AND (SELECT {{active}} FROM endpoints e WHERE e.id = t.endpoint_id)
+      AND t.id <> ALL (%(passed_over)s::text[])
     ORDER BY t.lease_expires_at
     LIMIT %(limit)s
-    FOR NO KEY UPDATE OF t SKIP LOCKED
+    FOR NO KEY UPDATE SKIP LOCKED
 )

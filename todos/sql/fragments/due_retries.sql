@@ -1,11 +1,13 @@
 -- Parked retries whose time has come, the longest due first.
+-- Endpoints as in due_leases.sql.
 due AS MATERIALIZED (
     SELECT t.id
-    FROM todos t JOIN endpoints e ON e.id = t.endpoint_id
+    FROM todos t
     WHERE t.state = 'failed' AND t.next_retry_at IS NOT NULL
       AND t.next_retry_at <= statement_timestamp()
-      AND {{active}} AND t.id <> ALL (%(passed_over)s::text[])
+      AND (SELECT {{active}} FROM endpoints e WHERE e.id = t.endpoint_id)
+      AND t.id <> ALL (%(passed_over)s::text[])
     ORDER BY t.next_retry_at
     LIMIT %(limit)s
-    FOR NO KEY UPDATE OF t SKIP LOCKED
+    FOR NO KEY UPDATE SKIP LOCKED
 )
