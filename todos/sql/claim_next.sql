@@ -49,5 +49,5 @@ WITH endpoint AS MATERIALIZED (
     ) free
     LIMIT 1
 ), {{take}}
-SELECT e.active, e.granted, EXISTS (SELECT FROM chosen), t.*
+SELECT e.active, e.granted, ARRAY(SELECT h.id FROM heads h ORDER BY h.id), t.*
 FROM endpoint e LEFT JOIN written t ON true

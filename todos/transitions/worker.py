@@ -81,11 +81,14 @@ def claim_next(
         **_claim_params(endpoint, owner, lease_ttl_seconds, claimant, token),
         "queues": None if queues is None else inputs.queue_names(queues),
     }
+    # Others may take what a statement saw, while new work arrives: it looks again until it sees
+    # nothing, or nothing new, which is what others hold locked.
+    seen: list[str] | None = None
     while True:
         row = fetch_one("claim_next", params)
         if row is None:
             raise TodoNotFound("endpoint")
-        active, granted, chosen = row[:3]
+        active, granted, heads = row[:3]
         if not active:
             raise EndpointInactive
         if not granted:
@@ -93,8 +96,9 @@ def claim_next(
         todo = todo_from(row)
         if todo is not None:
             return _claimed(todo, token)
-        if not chosen:
+        if heads in ([], seen):
             return None
+        seen = heads
 
 
 def heartbeat(
