@@ -57,14 +57,17 @@ ON_A_TODO: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("shape", NO_TODO_IDS)
 @pytest.mark.parametrize("verb", ON_A_TODO)
-def test_what_is_no_id_of_a_todo_is_not_found(verb: str, shape: str) -> None:
+def test_what_is_no_id_of_a_todo_is_not_found(verb: str, subtests: pytest.Subtests) -> None:
     endpoint = make_claimed().endpoint
     before = everything()
-    for who in (endpoint, None):
-        with pytest.raises(TodoNotFound, match=r"^todo not found$"):
-            ON_A_TODO[verb](who, NO_TODO_IDS[shape])
+    for shape, todo_id in NO_TODO_IDS.items():
+        for who in (endpoint, None):
+            with (
+                subtests.test(shape, operator=who is None),
+                pytest.raises(TodoNotFound, match=r"^todo not found$"),
+            ):
+                ON_A_TODO[verb](who, todo_id)
     assert everything() == before
 
 
