@@ -140,8 +140,8 @@ def test_a_batch_that_meets_a_statement_timeout_is_halved(
 
 def test_a_timeout_of_the_database_itself_is_one() -> None:
     todos = make_due("lapsed wait", others=399)
-    triggers.slow_beyond(200)
-    by_sql("SET LOCAL statement_timeout = 500")
+    triggers.slow_beyond(300)
+    by_sql("SET LOCAL statement_timeout = 1000")
     assert reaper.tick().reaped == 400
     assert left_over(todos) == []
 

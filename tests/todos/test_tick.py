@@ -18,7 +18,7 @@ from tests.factories import (
     make_waiting,
 )
 from tests.todos.seen import NOW, clock, rows, seconds
-from todos import endpoints, reaper, tasks, transitions
+from todos import endpoints, reaper, sql, tasks, transitions
 from todos.errors import EndpointInactive
 from todos.models import Endpoint, ReaperTick, Todo
 
@@ -56,7 +56,7 @@ def test_the_first_tick_ever_is_due() -> None:
     assert tick.reaped == 1
 
 
-@pytest.mark.parametrize("ago", [NOW, seconds(1), seconds(10)])
+@pytest.mark.parametrize("ago", [NOW, seconds(1), seconds(5)])
 def test_within_15_seconds_of_a_good_tick_the_next_does_nothing(ago: timedelta) -> None:
     last_tick_was(ago)
     make_claimed(lapsed_for=NOW)
@@ -165,6 +165,27 @@ def test_an_endpoint_that_has_time_left_is_left_alone() -> None:
     assert reaper.tick().revoked == 0
     assert Endpoint.objects.get().revoked_at is None
     transitions.complete(endpoint, todo.pk, owner=OWNER)
+
+
+def test_an_error_while_endpoints_expire_does_not_stop_revocations(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    revoked, expired = make_waiting(), make_waiting()
+    Endpoint.objects.filter(pk=revoked.endpoint_id).update(revoked_at=clock())
+    Endpoint.objects.filter(pk=expired.endpoint_id).update(expires_at=clock())
+
+    def fail(statement: str, params: dict[str, Any]) -> int:
+        if statement == "endpoints_expire":
+            raise RuntimeError("out of order")
+        return sql.execute(statement, params)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(endpoints, "execute", fail)
+        tick = reaper.tick()
+    assert (tick.revoked, tick.good) == (1, False)
+    assert "sweep failed: expired endpoints" in caplog.text
+    assert "RuntimeError: out of order" in caplog.text
+    assert reaper.tick().revoked == 1
 
 
 def test_revocations_that_a_crash_left_half_done_are_finished_as_revocations() -> None:
