@@ -24,8 +24,6 @@ from todos.errors import TodoConflict
 from todos.models import Endpoint
 from todos.transitions import Claim
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 CLAIMERS = 6
 QUEUES = ["inbox", "reviews", "mail", "rare"]
 Sessions = Callable[[], Session]

@@ -22,8 +22,6 @@ from todos import reaper, transitions
 from todos.errors import TodoConflict
 from todos.models import Todo
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 DAYS = timedelta(days=2)
 REAPED = ("reaped", "requeued")
 

@@ -21,8 +21,6 @@ from tests.races.sessions import PATIENCE, Session, wait_until_blocked
 from todos import endpoints, reaper
 from todos.models import Attempt, Endpoint, ReaperTick, Todo
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
 MINUTE = timedelta(minutes=1)
 
 
