@@ -41,7 +41,6 @@ FROM pg_locks AS lock LEFT JOIN pg_stat_activity AS activity ON activity.pid = l
 WHERE lock.locktype = 'relation' AND lock.granted
   AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND lock.relation = to_regclass(%s)
-  AND lock.pid IS DISTINCT FROM pg_backend_pid()
   AND (activity.xact_start IS NULL OR activity.xact_start <= %s)
 GROUP BY lock.pid, activity.application_name, activity.backend_type, activity.state,
          activity.xact_start, activity.query

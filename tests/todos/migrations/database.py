@@ -43,6 +43,11 @@ SELECT id, 1, 1, 'endpoint', endpoint_id, owner, lease_expires_at FROM todos
 WHERE owner IS NOT NULL;
 """
 
+_END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
+
 _RESET = f"""
 TRUNCATE todos, todo_attempts, endpoints;
 DROP TABLE IF EXISTS reaper_ticks;
@@ -90,6 +95,7 @@ def until(ask: Callable[[], Any]) -> Any:
     while time.monotonic() < end:
         if answer := ask():
             return answer
+        time.sleep(0.002)
     raise AssertionError("it never became true")
 
 
@@ -118,10 +124,11 @@ class Database:
         return self
 
     def __exit__(self, *error: object) -> None:
+        # A migration that still waits for something would keep its thread, and pytest, for ever.
+        self.session.execute(_END_OTHERS)
+        self._threads.shutdown()
         for session in self._sessions:
             session.close()
-        # After the sessions: a thread may wait for one.
-        self._threads.shutdown()
         self.django.close()
         del connections[self.name], connections.databases[self.name]
 
