@@ -1,6 +1,6 @@
 """Checks the invariants of the domain on every row, in one snapshot; writes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ class Violation:
         return f"{self.check}: {self.todo_id} {self.problem}"
 
 
-def examine() -> Iterator[Violation]:
+def examine() -> Generator[Violation]:
     """Every violation, check by check. Holds one read-only transaction while it is iterated."""
     with transaction.atomic(durable=True):
         with connection.cursor() as cursor:

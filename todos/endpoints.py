@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 
 from todos import inputs, lease
 from todos.batches import Row, announce, drain, in_batches
@@ -21,7 +21,7 @@ def vend(
     *,
     name: str,
     queues: Sequence[str],
-    owner: AbstractBaseUser | None = None,
+    owner: User | None = None,
     default_lease_ttl_seconds: int | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[Endpoint, str]:

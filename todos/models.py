@@ -25,7 +25,7 @@ class StatementTimestamp(models.Func):
     output_field = models.DateTimeField()
 
 
-class TodoIdField(models.TextField):
+class TodoIdField(models.TextField):  # type: ignore[type-arg]
     """`text` under the C collation.
 
     Spelled in capitals, since Django gives a `text` key a second index for LIKE: each transition

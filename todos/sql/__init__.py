@@ -29,7 +29,8 @@ def statement(name: str) -> str:
 def fetch_all(name: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement(name), params)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 def fetch_one(name: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
