@@ -46,7 +46,7 @@ def _next(endpoint: Endpoint, queues: list[str], who: int = 0) -> Claim | None:
 
 
 def _ids(claims: list[Claim | None]) -> Counter[str | None]:
-    return Counter(claim and claim.todo.pk for claim in claims)
+    return Counter(None if claim is None else claim.todo.pk for claim in claims)
 
 
 @pytest.mark.parametrize("queues", [QUEUES[:1], QUEUES], ids=["one queue", "four queues"])
