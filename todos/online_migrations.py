@@ -1,8 +1,8 @@
 """Schema changes on a live table, in steps that ask the catalogue what is already there.
 
-No step stalls the queue for longer than LOCK_TIMEOUT_MS; interrupted anywhere, a second run completes.
-They need a session of their own: `migrate` connects to PostgreSQL itself, never through a
-transaction pooler.
+No step stalls the queue for longer than LOCK_TIMEOUT_MS; interrupted anywhere, a second run
+completes. They need a session of their own: `migrate` connects to PostgreSQL itself, never through
+a transaction pooler.
 """
 
 import sys
@@ -148,7 +148,7 @@ def alter_briefly(connection: BaseDatabaseWrapper, table: str, sql: str) -> None
 def _who_holds(connection: BaseDatabaseWrapper, table: str, began: datetime) -> str:
     """The message that names who held the table before `began`: later ones queued behind us."""
     lines = [
-        f"{table} is in use. Waiting for it longer than {LOCK_TIMEOUT_MS} ms would stall the queue.",
+        f"{table} is in use. Waiting longer than {LOCK_TIMEOUT_MS} ms would stall the queue.",
         "This step changed nothing.",
     ]
     holders = rows(connection, _HOLDERS, [table, began])
@@ -169,10 +169,16 @@ def _who_holds(connection: BaseDatabaseWrapper, table: str, began: datetime) -> 
 
 def build_index(connection: BaseDatabaseWrapper, table: str, name: str, sql: str) -> None:
     """Build an index CONCURRENTLY, unless a valid one of that name is there."""
-    while not (found := _index(connection, table, name)) or not found[0]:
+    looked_twice = False
+    while not (valid := _is_valid(connection, table, name)):
         if _wait_for_builds(connection, table):
             continue
-        if found:
+        if valid is False and not looked_twice:
+            # The commit that makes an index valid comes just after its build is shown as ended.
+            looked_twice = True
+            time.sleep(POLL_SECONDS)
+            continue
+        if valid is False:
             say(f"dropping {name}, which an interrupted build left invalid")
             execute(connection, f"DROP INDEX CONCURRENTLY {name}")
         if rows(connection, f"SELECT 1 FROM {table} LIMIT 1"):
@@ -183,18 +189,19 @@ def build_index(connection: BaseDatabaseWrapper, table: str, name: str, sql: str
 def drop_index(connection: BaseDatabaseWrapper, table: str, name: str) -> None:
     """Drop an index CONCURRENTLY, if it is there."""
     _wait_for_builds(connection, table)
-    if _index(connection, table, name):
+    if _is_valid(connection, table, name) is not None:
         execute(connection, f"DROP INDEX CONCURRENTLY {name}")
 
 
-def _index(connection: BaseDatabaseWrapper, table: str, name: str) -> tuple[bool] | None:
+def _is_valid(connection: BaseDatabaseWrapper, table: str, name: str) -> bool | None:
+    """Whether the index may be used by queries; None: it is not there."""
     found = rows(
         connection,
         "SELECT indisvalid FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
         " WHERE indrelid = to_regclass(%s) AND relname = %s",
         [table, name],
     )
-    return found[0] if found else None
+    return bool(found[0][0]) if found else None
 
 
 def _wait_for_builds(connection: BaseDatabaseWrapper, table: str) -> bool:

@@ -5,7 +5,6 @@ such an endpoint left live is the tick's to finish.
 """
 
 from typing import Any
-from uuid import UUID
 
 from django.db import migrations, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -15,15 +14,17 @@ from todos.online_migrations import rows, say
 
 BATCH = 500
 
-_REVOKED = "SELECT id FROM endpoints WHERE revoked_at IS NOT NULL ORDER BY id"
+_FIND = """
+SELECT todos.id FROM todos JOIN endpoints ON endpoints.id = todos.endpoint_id
+WHERE endpoints.revoked_at IS NOT NULL AND todos.state IN ('input-required', 'auth-required')
+ORDER BY todos.id
+"""
 
 # Locked here and written by the next statement, which sees what a transition that held the row did
-# to its attempts. The states are literals for the partial index todos_live_idx.
+# to its attempts.
 _LOCK = """
-SELECT id FROM todos
-WHERE endpoint_id = %s AND id > %s AND state IN ('input-required', 'auth-required')
-ORDER BY id LIMIT %s
-FOR NO KEY UPDATE
+SELECT id FROM todos WHERE id = ANY(%s) AND state IN ('input-required', 'auth-required')
+ORDER BY id FOR NO KEY UPDATE
 """
 
 _DEAD_LETTER = """
@@ -54,22 +55,18 @@ RETURNING todos.id
 
 def dead_letter(apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
     connection = schema_editor.connection
+    found = [todo_id for (todo_id,) in rows(connection, _FIND)]
     count = 0
-    for (endpoint_id,) in rows(connection, _REVOKED):
-        last = ""
-        while batch := _dead_letter_batch(connection, endpoint_id, last):
-            count += len(batch)
-            last = batch[-1]
+    for start in range(0, len(found), BATCH):
+        count += dead_letter_batch(connection, found[start : start + BATCH])
     if count:
         say(f"dead-lettered {count} waits of revoked endpoints")
 
 
-def _dead_letter_batch(connection: BaseDatabaseWrapper, endpoint_id: UUID, last: str) -> list[str]:
+def dead_letter_batch(connection: BaseDatabaseWrapper, found: list[str]) -> int:
     with transaction.atomic(using=connection.alias):
-        waits = [todo_id for (todo_id,) in rows(connection, _LOCK, [endpoint_id, last, BATCH])]
-        if waits:
-            rows(connection, _DEAD_LETTER, [waits])
-    return waits
+        waits = [todo_id for (todo_id,) in rows(connection, _LOCK, [found])]
+        return len(rows(connection, _DEAD_LETTER, [waits]))
 
 
 class Migration(migrations.Migration):

@@ -116,7 +116,10 @@ class Database:
 
     def connect(self) -> psycopg.Connection[Any]:
         """Open a session as another process would; `close` closes it."""
-        session = psycopg.connect(**parameters(self.name), autocommit=True)
+        # Whoever waits for a lock fails in the end, and does not keep the suite waiting.
+        session = psycopg.connect(
+            **parameters(self.name), autocommit=True, options="-c statement_timeout=20s"
+        )
         self._sessions.append(session)
         return session
 

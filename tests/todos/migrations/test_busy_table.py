@@ -118,6 +118,28 @@ def test_a_build_by_another_session_is_waited_for_and_named(
     assert database.unstamped() == 0
 
 
+def test_a_build_that_commits_just_now_is_not_undone(
+    database: Database, migration: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no longer shown as running, and its index not yet as valid."""
+    database.session.execute("ALTER TABLE todos ADD COLUMN interrupted_at timestamptz")
+    holder = database.hold("LOCK todos IN ROW EXCLUSIVE MODE")
+    build = threading.Thread(target=database.connect().execute, args=[INDEX])
+    build.start()
+    database.until(BUILD)
+    oid = database.rows("SELECT 'todos_interrupted_idx'::regclass::oid")
+
+    def end_build(seconds: float) -> None:
+        holder.rollback()
+        build.join(15)
+
+    monkeypatch.setattr(online_migrations, "_wait_for_builds", lambda *args: False)
+    monkeypatch.setattr("time.sleep", end_build)
+    database.migrate(AFTER)
+
+    assert database.rows("SELECT 'todos_interrupted_idx'::regclass::oid") == oid
+
+
 def test_two_runs_at_once_do_no_harm(
     database: Database, migration: ModuleType, said: list[str]
 ) -> None:

@@ -81,15 +81,15 @@ def test_cut_off_between_two_batches_it_goes_on_where_it_stopped(
     class CutOff(Exception):
         pass
 
-    batch, runs = dead_letters._dead_letter_batch, iter([True])
+    batch, runs = dead_letters.dead_letter_batch, iter([True])
 
-    def once(*args: object) -> list[str]:
+    def once(*args: object) -> int:
         if not next(runs, False):
             raise CutOff
-        return list(batch(*args))
+        return int(batch(*args))
 
     with monkeypatch.context() as patch:
-        patch.setattr(dead_letters, "_dead_letter_batch", once)
+        patch.setattr(dead_letters, "dead_letter_batch", once)
         with pytest.raises(CutOff):
             database.migrate(BEFORE)
     waits = "SELECT count(*) FROM todos WHERE endpoint_id = %s AND state = ANY(%s)"
