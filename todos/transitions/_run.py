@@ -10,8 +10,9 @@ from todos.rows import todo_from
 from todos.sql import fetch_one
 from todos.states import DEAD, HELD_STATES, PARKED, TRANSITIONS, State
 
-_TRIES = 20
-"""How often a statement may wait for a lock behind which the ledger changed."""
+TRIES = 20
+"""How often a statement may meet a commit that it does not see: behind a lock that it waited for,
+or in a unique index. A caller's REPEATABLE READ never sees it."""
 
 
 class Found(NamedTuple):
@@ -46,7 +47,7 @@ def run(statement: str, params: dict[str, Any]) -> tuple[Found, Sequence[Any]]:
 
     Raises TodoNotFound if there is no such todo in the caller's scope.
     """
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         row = fetch_one(statement, params)
         if row is None:
             raise TodoNotFound

@@ -9,7 +9,7 @@ from todos.errors import EndpointInactive, InvalidInput, TodoConflict, TodoNotFo
 from todos.models import Endpoint, Todo, new_todo_id
 from todos.rows import todo_from
 from todos.sql import fetch_one
-from todos.transitions._run import owner_of, refusal, run, scope
+from todos.transitions._run import TRIES, owner_of, refusal, run, scope
 from todos.transitions._run import transition as make_transition
 
 
@@ -96,14 +96,14 @@ def reject(endpoint: Endpoint | None, todo_id: str, *, result: Any = None) -> To
 def retry(endpoint: Endpoint | None, todo_id: str) -> Todo:
     """Bring a failed todo back, its attempts counted anew."""
     params = _params(endpoint, todo_id)
-    while True:
+    for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
                 found, row = run("retry", params)
                 break
         except IntegrityError as error:
             # A rival with its key was committed meanwhile: the next run names it.
-            if "todos_live_key_unique" not in str(error):
+            if not tries_left or "todos_live_key_unique" not in str(error):
                 raise
     if todo := todo_from(row):
         hooks.announce([todo])
