@@ -1,7 +1,9 @@
 """At most one live todo per endpoint and idempotency key."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from tests.factories import (
     OWNER,
@@ -125,3 +127,26 @@ def test_the_database_itself_refuses_two_live_todos_with_one_key(condition: str)
         Todo.objects.create(
             endpoint=first.endpoint, queue="inbox", title="second", idempotency_key=KEY
         )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_retry_in_a_snapshot_that_cannot_see_its_rival_fails_and_does_not_hang() -> None:
+    dead = make_dead_letter(idempotency_key=KEY)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            cursor.execute("SELECT count(*) FROM todos")
+        _create_on_another_connection(dead.endpoint)
+        with pytest.raises(IntegrityError, match="todos_live_key_unique"):
+            transitions.retry(dead.endpoint, dead.pk)
+
+
+def _create_on_another_connection(endpoint: Endpoint) -> None:
+    def run() -> bool:
+        try:
+            return create(endpoint)[1]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result()
