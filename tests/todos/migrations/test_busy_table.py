@@ -135,7 +135,7 @@ def test_a_build_that_commits_just_now_is_not_undone(
 
     monkeypatch.setattr(online_migrations, "_wait_for_builds", lambda *args: False)
     monkeypatch.setattr("time.sleep", end_build)
-    database.migrate(AFTER)
+    database.start(AFTER).result(15)
 
     assert database.rows("SELECT 'todos_interrupted_idx'::regclass::oid") == oid
 
