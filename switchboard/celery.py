@@ -56,12 +56,11 @@ def configuration() -> dict[str, Any]:
         # container could not write and a crash could corrupt.
         "beat_scheduler": "celery.beat:Scheduler",
         "beat_schedule": {
+            # Without `expires`, which compares two hosts' clocks: a worker whose clock is ahead
+            # would drop every tick. A backlog costs nothing, for the tick knows whether it is due.
             "tick": {
                 "task": TICK,
                 "schedule": TICK_EVERY,
-                # A help only, since it compares two hosts' clocks: the tick itself knows whether
-                # it is due.
-                "options": {"expires": 25},
             }
         },
     }

@@ -139,7 +139,7 @@ class Programs:
         from switchboard.celery import TICK, app
 
         with app.connection_for_write(url=broker_url(self.broker.url)) as connection:
-            app.send_task(TICK, connection=connection, expires=25)
+            app.send_task(TICK, connection=connection)
 
     def _name(self, kind: str) -> str:
         self._count += 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import redis
 from django.db import connection
 
 from settings_app.models import Setting
@@ -109,6 +110,20 @@ def test_two_workers_and_two_beats_reap_each_row_once(programs: Programs) -> Non
     assert sum(int(line.rpartition("=")[2]) for line in reaped) == 40
     assert Attempt.objects.filter(outcome="reaped").count() == 40
     assert not list(doctor.examine())
+
+
+def test_an_hour_without_workers_is_followed_by_one_effective_tick(programs: Programs) -> None:
+    for _ in range(120):
+        programs.send_tick()
+    stamp = "SELECT extract(epoch FROM last_success_at) * 1000000 FROM reaper_ticks"
+    with programs.worker(), redis.Redis.from_url(programs.broker.url) as broker:
+        wait_until(lambda: broker.llen("switchboard") < 119, "the first ticks taken")
+        wait_until(lambda: _one("SELECT count(*) FROM reaper_ticks") == 1, "an effective tick")
+        first = _one(stamp)
+        make_waiting(age=OVERDUE)
+        wait_until(lambda: broker.llen("switchboard") == 0, "all of them taken")
+    assert _one(stamp) == first
+    assert states() == ["input-required"]
 
 
 def test_a_worker_killed_in_the_middle_of_a_sweep_leaves_all_of_it_to_the_next(
