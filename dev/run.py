@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from types import FrameType
@@ -19,7 +18,11 @@ from dev.services import PROJECT, Services, exclusive
 from dev.supervisor import Supervisor, end_leftovers
 
 HOST = "127.0.0.1"
-READY_SECONDS = 60
+READY_SECONDS = 120
+
+# In a container one is often root, and a page of warning about it would hide the first lines.
+QUIET = ["-W", "ignore:You're running the worker with superuser privileges"]
+CELERY = [sys.executable, *QUIET, "-m", "celery", "--quiet", "-A", "switchboard"]
 
 
 class Stop(BaseException):
@@ -80,7 +83,7 @@ def run(port: int, state: Path) -> int:
         stack.callback(services.stop)
         services.start()
         require_broker(services.redis_url)
-        env = environment(services, state, port)
+        env = environment(services, state)
         stack.callback((state / "env.json").unlink, missing_ok=True)
         (state / "env.json").touch(mode=0o600)
         (state / "env.json").write_text(json.dumps(env))
@@ -92,10 +95,10 @@ def run(port: int, state: Path) -> int:
         return watch(supervisor, env, port, login)
 
 
-def environment(services: Services, state: Path, port: int) -> dict[str, str]:
+def environment(services: Services, state: Path) -> dict[str, str]:
     key = state / "secret-key"
-    if not key.exists():
-        key.touch(mode=0o600)
+    key.touch(mode=0o600)
+    if not key.read_text():
         key.write_text(secrets.token_urlsafe(50))
     return {
         "DATABASE_URL": services.database_url,
@@ -103,6 +106,7 @@ def environment(services: Services, state: Path, port: int) -> dict[str, str]:
         "SECRET_KEY": key.read_text(),
         "ALLOWED_HOSTS": f"localhost,{HOST}",
         "BEHIND_TLS_PROXY": "0",
+        "DEBUG": "0",
         "PYTHONUNBUFFERED": "1",
     }
 
@@ -136,15 +140,11 @@ def prepare(env: dict[str, str], state: Path) -> dict[str, str | None]:
 
 
 def start_programs(supervisor: Supervisor, env: dict[str, str], port: int) -> None:
-    # In a container one is often root, and a page of warning about it would hide the first lines.
-    quiet = ["-W", "ignore:You're running the worker with superuser privileges"]
-    celery = [sys.executable, *quiet, "-m", "celery", "--quiet", "-A", "switchboard"]
     uvicorn = [sys.executable, "-m", "uvicorn", "--no-access-log", "--lifespan", "off"]
     address = ["--host", HOST, "--port", str(port), "switchboard.asgi:application"]
     # DEBUG for the web process only: it makes the others remember every statement they run.
     supervisor.start("web", [*uvicorn, *address], env | {"DEBUG": "1"})
-    supervisor.start("worker", [*celery, "worker", "--concurrency=1", f"-n{node(port)}"], env)
-    supervisor.start("beat", [*celery, "beat"], env)
+    supervisor.start("worker", [*CELERY, "worker", "--concurrency=1", f"-n{node(port)}"], env)
 
 
 def watch(
@@ -158,6 +158,8 @@ def watch(
         if not announced:
             announced = web_answers(port) and worker_answers(env["REDIS_URL"], port)
             if announced:
+                # Last, so that even on a slow machine the first tick comes after these lines.
+                supervisor.start("beat", [*CELERY, "beat"], env)
                 print(welcome(port, login), flush=True)
             elif time.monotonic() > deadline:
                 return fail(f"Not up after {READY_SECONDS} s, so everything stops.")
@@ -165,10 +167,12 @@ def watch(
 
 
 def web_answers(port: int) -> bool:
+    # Without the proxy that http_proxy may name: it could not reach this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/admin/login/", timeout=5):
+        with opener.open(f"http://{HOST}:{port}/admin/login/", timeout=5):
             return True
-    except (urllib.error.URLError, OSError):
+    except OSError:
         return False
 
 

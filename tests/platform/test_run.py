@@ -63,13 +63,11 @@ def test_a_second_one_in_the_same_folder_is_one_line(tmp_path: Path) -> None:
 
 def test_the_demo_is_reclaimed_while_you_watch_and_survives_a_kill(tmp_path: Path) -> None:
     state = tmp_path / "with a space"
+    browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with started(state, tmp_path / "first.log") as (first, port):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/admin/login/", timeout=5) as page:
-            assert page.status == 200
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{port}/static/admin/css/base.css", timeout=5
-        ) as sheet:
-            assert sheet.status == 200
+        for path in ("admin/login/", "static/admin/css/base.css"):
+            with browser.open(f"http://127.0.0.1:{port}/{path}", timeout=5) as page:
+                assert page.status == 200
         first.wait_for("INFO reaped expired leases count=1", seconds=45)
         orphans = psutil.Process(first.pid).children(recursive=True)
         os.kill(first.pid, signal.SIGKILL)
@@ -93,7 +91,7 @@ def test_the_demo_is_reclaimed_while_you_watch_and_survives_a_kill(tmp_path: Pat
 def started(state: Path, log: Path) -> Iterator[tuple[Program, int]]:
     port = free_port()
     with Program(command(state, port), log, EMBEDDED) as program:
-        program.wait_for(f"Switchboard is up: http://127.0.0.1:{port}/", seconds=60)
+        program.wait_for(f"Switchboard is up: http://127.0.0.1:{port}/", seconds=120)
         yield program, port
 
 
