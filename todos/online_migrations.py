@@ -41,7 +41,9 @@ FROM pg_locks AS lock LEFT JOIN pg_stat_activity AS activity ON activity.pid = l
 WHERE lock.locktype = 'relation' AND lock.granted
   AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND lock.relation = to_regclass(%s)
-  AND (activity.xact_start IS NULL OR activity.xact_start <= %s)
+  AND (lock.pid IS NULL
+       OR activity.xact_start <= %s
+       OR activity.query = '<insufficient privilege>')
 GROUP BY lock.pid, activity.application_name, activity.backend_type, activity.state,
          activity.xact_start, activity.query
 ORDER BY activity.xact_start
@@ -157,7 +159,8 @@ def _who_holds(connection: BaseDatabaseWrapper, table: str, began: datetime) -> 
             lines.append("  held by a prepared transaction: see pg_prepared_xacts")
         else:
             who = ", ".join(filter(None, [application or backend, state]))
-            lines.append(f"  held by pid {pid} ({who}) since {seconds} s: {query}")
+            since = "" if seconds is None else f" since {seconds} s"
+            lines.append(f"  held by pid {pid} ({who}){since}: {query}")
     lines.append(
         "Wait until it ends, or end it with SELECT pg_terminate_backend(pid); then run migrate"
         " again: it goes on where it stopped."

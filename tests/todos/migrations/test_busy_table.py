@@ -76,6 +76,20 @@ def test_who_came_after_it_is_not_named(database: Database, migration: ModuleTyp
     assert f"pid {late.info.backend_pid} " not in str(stopped.value)
 
 
+def test_who_may_not_see_what_others_do_learns_their_pids(database: Database) -> None:
+    holder = database.hold("SELECT FROM todos")
+    with database.django.cursor() as cursor:
+        cursor.execute("SET ROLE pg_signal_backend")
+        cursor.execute("SELECT statement_timestamp()")
+        (now,) = cursor.fetchone()
+
+    message = online_migrations._who_holds(database.django, "todos", now)
+
+    assert f"held by pid {holder.info.backend_pid} (" in message
+    assert "<insufficient privilege>" in message
+    assert "None" not in message
+
+
 def test_the_command_prints_the_message_alone(database: Database, migration: ModuleType) -> None:
     holder = database.hold("SELECT FROM todos")
     url = psycopg.conninfo.make_conninfo(**parameters(database.name))
