@@ -25,7 +25,7 @@ found due, with its id in front and behind it the todo as written, or NULLs if i
 
 
 def sweep(
-    statement: str, peek: str, params: dict[str, Any], *, transition: bool = True
+    statement: str, peek: str, params: dict[str, Any], *, transition: str | None
 ) -> Iterator[int]:
     """Run a sweep's statement until nothing is due; yields the number of todos of each batch.
 
@@ -35,7 +35,7 @@ def sweep(
     def take(limit: int, passed_over: list[str]) -> list[Row]:
         rows = fetch_all(statement, params | {"limit": limit, "passed_over": passed_over})
         if transition:
-            announce(rows)
+            announce(transition, rows)
         return rows
 
     def look(passed_over: list[str]) -> list[Row]:
@@ -44,10 +44,10 @@ def sweep(
     return in_batches(take, look)
 
 
-def announce(rows: list[Row]) -> None:
+def announce(transition: str, rows: list[Row]) -> None:
     todos = [todo for row in rows if (todo := light_todo_from(row))]
     if todos:
-        hooks.announce(todos)
+        hooks.announce(transition, todos)
 
 
 def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[int]:

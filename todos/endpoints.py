@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from todos import inputs, lease
 from todos.batches import Row, announce, drain, in_batches
@@ -15,6 +16,8 @@ from todos.models import Endpoint
 from todos.sql import execute, fetch_all
 
 _PREFIX_LENGTH = 12
+MAX_METRIC_QUEUES = 200
+"""How many queues metrics name; the rest is counted under `__other__`."""
 
 
 def vend(
@@ -34,7 +37,7 @@ def vend(
     ):
         raise InvalidInput("expires_at", "must be a date and time with a time zone")
     credential = f"sbk_{secrets.token_urlsafe(32)}"
-    endpoint = Endpoint.objects.create(
+    endpoint = Endpoint(
         name=inputs.label("name", name),
         queues=inputs.queue_names(queues),
         owner=owner,
@@ -43,6 +46,10 @@ def vend(
         credential_hash=hashlib.sha256(credential.encode()).digest(),
         credential_prefix=credential[:_PREFIX_LENGTH],
     )
+    with transaction.atomic():
+        endpoint.save(force_insert=True)
+        execute("metric_queues_lock", {})
+        execute("metric_queues_add", {"queues": endpoint.queues, "limit": MAX_METRIC_QUEUES})
     endpoint.refresh_from_db(fields=["created_at"])
     return endpoint, credential
 
@@ -89,7 +96,7 @@ def _revocation(endpoint_id: Any, lock: str) -> Iterator[int]:
     def take(limit: int, passed_over: list[str]) -> list[Row]:
         ids = [todo_id for (todo_id,) in look(passed_over, limit)]
         rows = fetch_all("revocation_apply", {"ids": ids}) if ids else []
-        announce(rows)
+        announce("revoke endpoint", rows)
         return rows
 
     # A row may have come in behind a lock that a batch waited for: until none is left.

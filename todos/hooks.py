@@ -14,20 +14,23 @@ from todos.models import Todo
 from todos.states import State
 
 todo_transitioned = Signal()
-"""Sent with `todo` as committed, and `event`: its new state, or `created`."""
+"""Sent with `todo` as committed, `event`: its new state, or `created`, and `transition`: the name
+of what moved it, from `states.TRANSITIONS`."""
 
 todo_ready = Signal()
 """Sent with `todo` when it lands in `pending`, and `reason`: `created` or `requeued`."""
 
 
-def announce(todos: Sequence[Todo], *, event: str | None = None) -> None:
+def announce(transition: str, todos: Sequence[Todo]) -> None:
     """Send the hooks of these todos once the current transaction, if any, has committed."""
-    transaction.on_commit(partial(_send, todos, event))
+    transaction.on_commit(partial(_send, transition, todos))
 
 
-def _send(todos: Sequence[Todo], event: str | None) -> None:
+def _send(transition: str, todos: Sequence[Todo]) -> None:
+    created = transition == "create"
     for todo in todos:
-        todo_transitioned.send_robust(sender=Todo, todo=todo, event=event or todo.state)
+        event = "created" if created else todo.state
+        todo_transitioned.send_robust(Todo, todo=todo, event=event, transition=transition)
         if todo.state == State.PENDING:
-            reason = "created" if event == "created" else "requeued"
-            todo_ready.send_robust(sender=Todo, todo=todo, reason=reason)
+            reason = "created" if created else "requeued"
+            todo_ready.send_robust(Todo, todo=todo, reason=reason)

@@ -244,6 +244,35 @@ class AttemptTally(models.Model):
         return f"{self.queue} {self.outcome} from {self.ended_from}: {self.count}"
 
 
+class Counter(models.Model):
+    """An exact count that commits with the rows it counts, or with others of its process."""
+
+    pk = models.CompositePrimaryKey("name", "queue", "cause")
+    name = models.CharField(max_length=40)
+    queue = models.CharField(max_length=MAX_LABEL_LENGTH)
+    cause = models.CharField(max_length=20, db_default="")
+    value = models.BigIntegerField(db_default=0)
+
+    class Meta:
+        db_table = "todo_counters"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.queue} {self.cause}: {self.value}"
+
+
+class MetricQueue(models.Model):
+    """A queue that metrics name: the first 200 in order of appearance, never revised."""
+
+    id = models.SmallAutoField(primary_key=True)
+    queue = models.CharField(max_length=MAX_LABEL_LENGTH, unique=True)
+
+    class Meta:
+        db_table = "metric_queues"
+
+    def __str__(self) -> str:
+        return self.queue
+
+
 class ReaperTick(models.Model):
     """When the reaper last finished a tick without an error: one row, in an unlogged table."""
 

@@ -75,7 +75,7 @@ def reclaim_now(todo_id: str) -> Todo:
     }
     found, row = run("reclaim_now", params)
     if todo := todo_from(row):
-        hooks.announce([todo])
+        hooks.announce("reclaim now", [todo])
         return todo
     if row[4] is False:
         raise EndpointInactive
@@ -84,7 +84,7 @@ def reclaim_now(todo_id: str) -> Todo:
 
 def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
     reaped, good = drain(
-        ("lapsed leases", sweep("reap_leases", "peek_leases", {})),
+        ("lapsed leases", sweep("reap_leases", "peek_leases", {}, transition="reap lapsed lease")),
         *_waits(),
         until=time_is_up,
     )
@@ -99,7 +99,7 @@ def _waits() -> list[tuple[str, Iterator[int]]]:
 
 
 def _unstamped_waits() -> Iterator[int]:
-    for _ in sweep("stamp_waits", "peek_stamps", {}, transition=False):
+    for _ in sweep("stamp_waits", "peek_stamps", {}, transition=None):
         yield 0
 
 
@@ -107,11 +107,13 @@ def _lapsed_waits() -> Iterator[int]:
     ttl = reading.interrupt_lease_ttl()
     if ttl is not None:
         params = {"ttl": ttl // timedelta(seconds=1), "why": f"reclaimed, {_in_words(ttl)}"}
-        yield from sweep("reclaim_waits", "peek_waits", params)
+        yield from sweep(
+            "reclaim_waits", "peek_waits", params, transition="reclaim lapsed wait"
+        )
 
 
 def _due_retries() -> Iterator[int]:
-    return sweep("requeue_due", "peek_retries", {})
+    return sweep("requeue_due", "peek_retries", {}, transition="due retry")
 
 
 def _in_words(ttl: timedelta | None) -> str:

@@ -14,6 +14,6 @@ WITH {{due_leases}}, {{reap}}, written AS (
     FROM closed c
     WHERE t.id = c.todo_id
     RETURNING {{todo}}
-)
+), {{count_reaped}}
 SELECT d.id, {{todo_light}}
 FROM due d FULL JOIN written t ON t.id = d.id

@@ -7,6 +7,6 @@ WITH {{held}}, endpoint AS MATERIALIZED (
     SELECT h.id, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap
     FROM held h JOIN endpoint e ON e.active
     WHERE h.state IN ('input-required', 'auth-required') AND NOT h.unseen
-), {{reclaim}}
+), {{reclaim}}, {{count_reaped}}
 SELECT {{found}}, (SELECT e.active FROM endpoint e), {{todo}}
 FROM held h LEFT JOIN written t ON true

@@ -66,7 +66,7 @@ def transition(name: str, params: dict[str, Any]) -> Todo:
     todo = todo_from(row)
     if todo is None:
         raise refusal(name, found, params.get("owner"))
-    hooks.announce([todo])
+    hooks.announce(name, [todo])
     return todo
 
 

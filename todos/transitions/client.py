@@ -54,7 +54,7 @@ def create(
         if not granted:
             raise InvalidInput("queue", "must be granted to the endpoint")
         if todo := todo_from(row):
-            hooks.announce([todo], event="created")
+            hooks.announce("create", [todo])
             return todo, True
         if (row := fetch_one("find_by_key", params)) and (todo := todo_from(row)):
             return todo, False
@@ -106,7 +106,7 @@ def retry(endpoint: Endpoint | None, todo_id: str) -> Todo:
             if not tries_left or "todos_live_key_unique" not in str(error):
                 raise
     if todo := todo_from(row):
-        hooks.announce([todo])
+        hooks.announce("retry", [todo])
         return todo
     active, rival = row[4:6]
     if found.state == "failed" and not active:

@@ -241,7 +241,7 @@ def _report_params(result: Any, summary: object, artifact: object) -> dict[str, 
 
 
 def _claimed(todo: Todo, token: str | None) -> Claim:
-    hooks.announce([todo])
+    hooks.announce("claim", [todo])
     seq = todo.attempts_total
     prior: list[Attempt] = []
     if seq > 1:
