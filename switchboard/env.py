@@ -15,6 +15,7 @@ from redis.connection import parse_url
 
 # Below this it can be no key at all; that a longer one is weak is said by `check --deploy`.
 SECRET_MIN_LENGTH = 20
+TOKEN_MIN_BYTES = 32
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"", "0", "false", "no", "off"})
 
@@ -36,6 +37,14 @@ def secret(name: str) -> str:
             f"at least {SECRET_MIN_LENGTH} characters, better 50 random ones, such as the output of"
             ' python -c "import secrets; print(secrets.token_urlsafe(50))"',
         )
+    return value
+
+
+def token(name: str) -> str:
+    """A bearer token of visible ASCII characters; empty if it is not set."""
+    value = text(name)
+    if value and (len(value) < TOKEN_MIN_BYTES or not all("!" <= char <= "~" for char in value)):
+        raise refuse(name, f"at least {TOKEN_MIN_BYTES} visible ASCII characters, or unset")
     return value
 
 

@@ -20,6 +20,8 @@ DATABASES = {
     )
 }
 REDIS_URL = env.redis_url("REDIS_URL")
+# Without a token /metrics is closed.
+METRICS_TOKEN = env.token("SWITCHBOARD_METRICS_TOKEN")
 
 BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY")
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS_PROXY
@@ -41,11 +43,13 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_linear_migrations",
+    "django_prometheus",
     "switchboard",
     "settings_app",
     "todos",
 ]
 MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "switchboard.staticfiles.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -54,6 +58,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 ROOT_URLCONF = "switchboard.urls"
 ASGI_APPLICATION = "switchboard.asgi.application"

@@ -107,9 +107,7 @@ def _lapsed_waits() -> Iterator[int]:
     ttl = reading.interrupt_lease_ttl()
     if ttl is not None:
         params = {"ttl": ttl // timedelta(seconds=1), "why": f"reclaimed, {_in_words(ttl)}"}
-        yield from sweep(
-            "reclaim_waits", "peek_waits", params, transition="reclaim lapsed wait"
-        )
+        yield from sweep("reclaim_waits", "peek_waits", params, transition="reclaim lapsed wait")
 
 
 def _due_retries() -> Iterator[int]:
