@@ -15,6 +15,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
 
 TICK = "todos.tasks.tick"
 TICK_EVERY = timedelta(seconds=30)
+PRUNE = "todos.tasks.prune"
+PRUNE_EVERY = timedelta(hours=1)
 
 app = Celery("switchboard")
 
@@ -58,10 +60,8 @@ def configuration() -> dict[str, Any]:
         "beat_schedule": {
             # Without `expires`, which compares two hosts' clocks: a worker whose clock is ahead
             # would drop every tick. A backlog costs nothing, for the tick knows whether it is due.
-            "tick": {
-                "task": TICK,
-                "schedule": TICK_EVERY,
-            }
+            "tick": {"task": TICK, "schedule": TICK_EVERY},
+            "prune": {"task": PRUNE, "schedule": PRUNE_EVERY},
         },
     }
 

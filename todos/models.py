@@ -15,7 +15,7 @@ from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce
 
 from todos.inputs import MAX_LABEL_LENGTH
-from todos.states import DEAD, DIED, INTERRUPT_STATES, PARKED, State
+from todos.states import DEAD, DIED, ENDED_STATES, INTERRUPT_STATES, PARKED, State
 
 
 class StatementTimestamp(models.Func):
@@ -149,6 +149,18 @@ class Todo(models.Model):
                 fields=["next_retry_at"],
                 name="todos_retry_idx",
                 condition=Q(state=State.FAILED, next_retry_at__isnull=False),
+            ),
+            # prune_ended.sql, prune_boundary.sql
+            models.Index(
+                fields=["completed_at"],
+                name="todos_ended_idx",
+                condition=Q(state__in=ENDED_STATES),
+            ),
+            # prune_dead.sql
+            models.Index(
+                fields=["completed_at"],
+                name="todos_dead_idx",
+                condition=Q(state=State.FAILED, next_retry_at__isnull=True),
             ),
             # revocation_lock.sql, revocation_finish.sql. Every other partial index is a part of
             # this one, and under old statistics the planner takes it for theirs: claims that

@@ -39,6 +39,7 @@ class State(TextChoices):
 
 INTERRUPT_STATES = (State.INPUT_REQUIRED, State.AUTH_REQUIRED)
 HELD_STATES = (State.CLAIMED, *INTERRUPT_STATES)
+ENDED_STATES = (State.DONE, State.CANCELED, State.REJECTED)
 
 PARKED = "failed, parked"
 """`failed` with `next_retry_at` set: live work."""
