@@ -74,17 +74,19 @@ def finish_revocations(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
 
     Returns how many todos were dead-lettered and whether nothing failed.
     """
-    _, good = drain(("expired endpoints", _expire()), until=time_is_up)
+    ended: list[Any] = []
+    _, found_well = drain(("ended endpoints", _find_ended(ended)), until=time_is_up)
     sweeps = [
         (f"revocation of {endpoint_id}", _revocation(endpoint_id, "revocation_lock_free"))
-        for (endpoint_id,) in fetch_all("revocations_open", {})
+        for endpoint_id in ended
     ]
     revoked, finished_well = drain(*sweeps, until=time_is_up)
-    return revoked, good and finished_well
+    return revoked, found_well and finished_well
 
 
-def _expire() -> Iterator[int]:
+def _find_ended(ended: list[Any]) -> Iterator[int]:
     execute("endpoints_expire", {})
+    ended += [endpoint_id for (endpoint_id,) in fetch_all("revocations_open", {})]
     yield 0
 
 
