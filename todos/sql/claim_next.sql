@@ -10,27 +10,27 @@ WITH endpoint AS MATERIALIZED (
     FROM endpoints e
     WHERE e.id = %(endpoint)s::uuid
 ), heads AS MATERIALIZED (
-    SELECT h.queue, h.assignee, first.created_at, first.id
+    SELECT h.queue, h.assignee, f.created_at, f.id
     FROM endpoint e
     CROSS JOIN LATERAL (
         SELECT q.queue, w.assignee
-        FROM unnest(e.queues) AS q (queue) CROSS JOIN (VALUES (''), (%(owner)s)) AS w (assignee)
+        FROM unnest(e.queues) q (queue), (VALUES (''), (%(owner)s)) w (assignee)
     ) h
     CROSS JOIN LATERAL (
         SELECT t.created_at, t.id FROM todos t WHERE {{head}}
         ORDER BY t.created_at, t.id LIMIT 1
-    ) first
+    ) f
     WHERE e.active AND e.granted
     UNION ALL
-    SELECT NULL, NULL, first.created_at, first.id
+    SELECT NULL, NULL, f.created_at, f.id
     FROM endpoint e
     CROSS JOIN LATERAL (
         SELECT t.created_at, t.id FROM todos t WHERE {{late}}
         ORDER BY t.created_at, t.id LIMIT 1
-    ) first
+    ) f
     WHERE e.active AND e.granted
 ), chosen AS MATERIALIZED (
-    SELECT free.id, free.state, free.attempts_total
+    SELECT f.id, f.state, f.attempts_total
     FROM (SELECT * FROM heads ORDER BY created_at, id) h
     CROSS JOIN endpoint e
     CROSS JOIN LATERAL (
@@ -42,11 +42,11 @@ WITH endpoint AS MATERIALIZED (
         UNION ALL
         SELECT * FROM (
             SELECT t.id, t.state, t.attempts_total FROM todos t
-            WHERE h.queue IS NULL AND {{late}}
+            WHERE h.queue IS NULL AND {{late}} AND {{ledger_seen}}
             ORDER BY t.created_at, t.id LIMIT 1
             FOR NO KEY UPDATE SKIP LOCKED
         ) late
-    ) free
+    ) f
     LIMIT 1
 ), {{take}}
 SELECT e.active, e.granted, ARRAY(SELECT h.id FROM heads h ORDER BY h.id), t.*

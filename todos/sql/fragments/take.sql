@@ -18,10 +18,10 @@ closed AS (
         updated_at = statement_timestamp()
     FROM chosen c
     WHERE t.id = c.id AND (c.state <> 'claimed' OR EXISTS (SELECT FROM closed))
-    RETURNING t.*
+    RETURNING {{todo}}
 ), counted AS (
     INSERT INTO todo_counters AS n (name, queue, cause, value)
-    SELECT 'leases_expired', t.queue, '', 1 FROM written t WHERE EXISTS (SELECT FROM closed)
+    SELECT 'leases_expired', t.queue, '', 1 FROM written t, closed
     ON CONFLICT (name, queue, cause) DO UPDATE SET value = n.value + 1
 ), opened AS (
     INSERT INTO todo_attempts (todo_id, seq, attempt, claimer_kind, claimer_endpoint_id, owner,
