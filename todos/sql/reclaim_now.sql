@@ -4,7 +4,7 @@ WITH {{held}}, endpoint AS MATERIALIZED (
     SELECT {{active}} AS active
     FROM held h JOIN endpoints e ON e.id = h.endpoint_id
 ), due AS MATERIALIZED (
-    SELECT h.id, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap
+    SELECT h.id, h.queue, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap
     FROM held h JOIN endpoint e ON e.active
     WHERE h.state IN ('input-required', 'auth-required') AND NOT h.unseen
 ), {{reclaim}}, {{count_reaped}}

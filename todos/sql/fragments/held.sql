@@ -3,7 +3,7 @@
 -- ledger. So the attempt is looked up by the sequence number which the fresh row names: if it
 -- is `unseen`, the statement writes nothing and its caller runs it again.
 locked AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.state, t.owner, t.assignee, t.idempotency_key, t.attempt,
+    SELECT t.id, t.endpoint_id, t.queue, t.state, t.owner, t.assignee, t.idempotency_key, t.attempt,
            t.max_attempts, t.attempts_total, t.lease_expires_at, t.next_retry_at, t.interrupted_at
     FROM todos t
     WHERE t.id = %(id)s

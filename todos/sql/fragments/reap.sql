@@ -6,5 +6,5 @@ closed AS (
         disposition = CASE WHEN d.at_cap THEN 'dead_lettered' ELSE 'requeued' END
     FROM due d
     WHERE a.todo_id = d.id AND a.seq = d.attempts_total AND a.ended_at IS NULL
-    RETURNING a.todo_id, d.at_cap
+    RETURNING a.todo_id, d.queue, d.state, d.at_cap
 )
