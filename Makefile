@@ -29,8 +29,8 @@ test-all: test test-system ## That, and the core suite on Debian's PostgreSQL 15
 
 .PHONY: lint
 lint: $(STAMP) ## The part of the tests that runs nothing
-	$(BIN)/ruff check $(CODE)
-	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE) benchmarks
+	$(BIN)/ruff format --check $(CODE) benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy $(CODE)
 
@@ -45,8 +45,8 @@ test-system: $(STAMP) ## What test-all adds to test
 
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code, and mend what ruff can mend
-	$(BIN)/ruff check --fix $(CODE)
-	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE) benchmarks
+	$(BIN)/ruff format $(CODE) benchmarks
 
 .PHONY: manage
 manage: $(STAMP) ## manage.py on the running `make run`: make manage do="reap --dry-run"

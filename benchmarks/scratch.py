@@ -13,7 +13,6 @@ from django.db import connection
 
 from dev.postgres import Postgres
 
-
 _directory = tempfile.TemporaryDirectory(prefix="switchboard-benchmark-")
 _server = Postgres(Path(_directory.name) / "postgres")
 

@@ -162,7 +162,7 @@ def test_the_last_good_tick_is_left_out_until_there_was_one() -> None:
 
 def test_a_collector_that_fails_leaves_its_metrics_out_and_is_counted(endpoint: Endpoint) -> None:
     errors = "switchboard_metrics_collection_errors_total"
-    before = value(scrape(), errors, collector="counters")
+    before = value(scrape(), errors, collector="counters") or 0
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE todo_counters RENAME TO todo_counters_away")
     try:
