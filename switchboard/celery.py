@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from celery import Celery, signals
+from celery.schedules import crontab
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -16,7 +17,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
 TICK = "todos.tasks.tick"
 TICK_EVERY = timedelta(seconds=30)
 PRUNE = "todos.tasks.prune"
-PRUNE_EVERY = timedelta(hours=1)
+# By the clock and not by an interval: a beat that restarts more than hourly would never come to it.
+PRUNE_EVERY = crontab(minute=17)
 
 app = Celery("switchboard")
 

@@ -1,26 +1,28 @@
 from datetime import timedelta
 
 import pytest
+from celery.schedules import crontab
 from django.test import override_settings
 
 from switchboard.celery import app, configuration
 
 
-def test_the_schedule_is_one_entry_the_tick_every_thirty_seconds() -> None:
-    (entry,) = app.conf.beat_schedule.values()
-    assert entry["task"] == "todos.tasks.tick"
-    assert entry["schedule"] == timedelta(seconds=30)
+def test_the_schedule_is_the_tick_every_thirty_seconds_and_retention_every_hour() -> None:
+    entries = app.conf.beat_schedule.values()
+    assert {entry["task"]: entry["schedule"] for entry in entries} == {
+        "todos.tasks.tick": timedelta(seconds=30),
+        "todos.tasks.prune": crontab(minute=17),
+    }
 
 
-def test_the_scheduled_task_exists() -> None:
+def test_the_scheduled_tasks_exist() -> None:
     app.loader.import_default_modules()
-    (entry,) = app.conf.beat_schedule.values()
-    assert entry["task"] in app.tasks
+    assert {entry["task"] for entry in app.conf.beat_schedule.values()} <= set(app.tasks)
 
 
 def test_no_clock_but_the_databases_decides_whether_a_tick_is_too_old() -> None:
-    (entry,) = app.conf.beat_schedule.values()
-    assert "expires" not in entry.get("options", {})
+    for entry in app.conf.beat_schedule.values():
+        assert "expires" not in entry.get("options", {})
 
 
 def test_nothing_but_json_is_accepted_and_no_result_is_kept() -> None:
