@@ -55,10 +55,11 @@ class Plan:
     @property
     def pairs_compared(self) -> int:
         """The most pairs of rows that a join looked at in vain."""
-        return max(
-            node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"]
+        pairs = (
+            int(node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"])
             for node in _walk(self.root)
         )
+        return max(pairs)
 
     def __repr__(self) -> str:
         names = ["indexes", "tables_read_whole", "largest_sort", "pairs_compared", "buffers"]
