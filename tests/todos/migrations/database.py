@@ -16,6 +16,9 @@ AFTER = "0031_interrupted_at"
 ACTIVE = "00000000-0000-4000-8000-000000000001"
 REVOKED = "00000000-0000-4000-8000-000000000002"
 
+BUILD = "SELECT pid FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%%'"
+"""Who builds an index and waits for the transactions that were open before."""
+
 Row = tuple[Any, ...]
 
 # Every state, each with what it holds; the waits twice, so that a batch of two is not all of them.
@@ -50,7 +53,6 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 
 _RESET = f"""
 TRUNCATE todos, todo_attempts, endpoints;
-DROP TABLE IF EXISTS reaper_ticks;
 ALTER TABLE todos DROP COLUMN IF EXISTS interrupted_at;
 DELETE FROM django_migrations WHERE name > '{BEFORE}' AND app = 'todos';
 """
@@ -169,10 +171,13 @@ class Database:
         return {name for (name,) in rows}
 
     def reset(self) -> None:
-        """Undo what a test did, much faster than a database for each would be."""
+        """Undo what a test did: much faster than a database for each, or than migrating back."""
         self.session.execute(f"ALTER DATABASE {self.name} RESET ALL")
         # The settings of a database reach new sessions alone.
         self.session = self.connect()
+        later = "SELECT name FROM django_migrations WHERE app = 'todos' AND name > %s"
+        if self.rows(later, AFTER):
+            self.migrate(BEFORE)
         self.session.execute(_RESET)
 
     def seed(self) -> None:

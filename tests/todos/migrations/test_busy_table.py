@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.todos.migrations.database import AFTER, BEFORE, Database, parameters, until
+from tests.todos.migrations.database import AFTER, BEFORE, BUILD, Database, parameters, until
 from todos import online_migrations
 from todos.online_migrations import MigrationStopped
 
@@ -20,7 +20,6 @@ INDEX = (
     " WHERE state IN ('input-required', 'auth-required')"
 )
 WAITING = "SELECT pid FROM pg_stat_activity WHERE query LIKE %s AND wait_event_type = 'Lock'"
-BUILD = "SELECT pid FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%%'"
 WRITE = "UPDATE todos SET title = 'written' WHERE id = 'td_mail_done_1'"
 
 

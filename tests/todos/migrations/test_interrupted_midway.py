@@ -8,9 +8,8 @@ import pytest
 from django.db import OperationalError
 from psycopg import errors
 
-from tests.todos.migrations.database import AFTER, BEFORE, Database
+from tests.todos.migrations.database import AFTER, BEFORE, BUILD, Database
 
-BUILD = "SELECT pid FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%%'"
 DROP = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'DROP INDEX%%' AND wait_event IS NOT NULL"
 VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('todos_interrupted_idx')"
 
