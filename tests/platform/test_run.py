@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,14 @@ from dev.services import PROJECT, exclusive
 from tests.processes.programs import Program, wait_until
 
 EMBEDDED = {"DATABASE_URL": "", "REDIS_URL": ""}
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    # Not in tmp_path: root's PostgreSQL is another user's, who may not pass through there.
+    directory = Path(tempfile.mkdtemp(prefix="switchboard run "))
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def command(state: Path, port: int | str) -> list[str]:
@@ -41,28 +51,29 @@ def refused(state: Path, port: int | str) -> str:
     return line
 
 
-def test_a_port_in_use_is_one_line_and_nothing_is_started(tmp_path: Path) -> None:
+def test_a_port_in_use_is_one_line_and_nothing_is_started(state: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        line = refused(tmp_path, port)
+        line = refused(state, port)
     assert line.startswith(f"Port {port} cannot be used (Address already in use)")
     assert f"make run PORT={port + 1}" in line
-    assert not (tmp_path / "postgres").exists()
+    assert not (state / "postgres").exists()
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "web", "-1", "80.0"])
-def test_a_malformed_port_is_one_line(tmp_path: Path, port: str) -> None:
-    assert refused(tmp_path, port) == "PORT is malformed. Accepted: a number from 1 to 65535."
+def test_a_malformed_port_is_one_line(state: Path, port: str) -> None:
+    assert refused(state, port) == "PORT is malformed. Accepted: a number from 1 to 65535."
 
 
-def test_a_second_one_in_the_same_folder_is_one_line(tmp_path: Path) -> None:
-    with exclusive(tmp_path / "run.lock", timeout=0):
-        line = refused(tmp_path, free_port())
+def test_a_second_one_in_the_same_folder_is_one_line(state: Path) -> None:
+    with exclusive(state / "run.lock", timeout=0):
+        line = refused(state, free_port())
     assert line.startswith("Switchboard already runs in this folder")
 
 
-def test_the_demo_is_reclaimed_while_you_watch_and_survives_a_kill(tmp_path: Path) -> None:
-    state = tmp_path / "with a space"
+def test_the_demo_is_reclaimed_while_you_watch_and_survives_a_kill(
+    state: Path, tmp_path: Path
+) -> None:
     browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with started(state, tmp_path / "first.log") as (first, port):
         for path in ("admin/login/", "static/admin/css/base.css"):

@@ -5,9 +5,11 @@ They see committed rows only: mark the test `django_db(transaction=True)`.
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,9 +173,13 @@ def own_broker() -> Iterator[Valkey]:
 def own_database(directory: Path) -> Iterator[Postgres]:
     """A migrated PostgreSQL of this test's alone, which Django's default connection then uses.
 
-    `restart()` restarts it at the same address; `restart("immediate")` is a crash.
+    `restart()` restarts it at the same address; `restart("immediate")` is a crash. Its log is left
+    in `directory`.
     """
-    server = Postgres(directory / "postgres", options=NOT_DURABLE)
+    # The data is elsewhere: root's PostgreSQL is another user's, and each start of a pytest closes
+    # the directory above all of its temporary ones to others again.
+    home = Path(tempfile.mkdtemp(prefix="switchboard-own-"))
+    server = Postgres(home / "postgres", options=NOT_DURABLE)
     default = connections["default"]
     default.close()
     before = dict(default.settings_dict)
@@ -187,3 +193,6 @@ def own_database(directory: Path) -> Iterator[Postgres]:
         default.close()
         default.settings_dict.update(before)
         server.stop()
+        if server.log.exists():
+            shutil.copy(server.log, directory / "postgres.log")
+        shutil.rmtree(home, ignore_errors=True)
