@@ -75,7 +75,9 @@ def finish_revocations(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
     Returns how many todos were dead-lettered and whether nothing failed.
     """
     ended: list[Any] = []
-    _, found_well = drain(("ended endpoints", _find_ended(ended)), until=time_is_up)
+    _, found_well = drain(
+        ("expired endpoints", _expire()), ("ended endpoints", _find(ended)), until=time_is_up
+    )
     sweeps = [
         (f"revocation of {endpoint_id}", _revocation(endpoint_id, "revocation_lock_free"))
         for endpoint_id in ended
@@ -84,8 +86,12 @@ def finish_revocations(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
     return revoked, found_well and finished_well
 
 
-def _find_ended(ended: list[Any]) -> Iterator[int]:
+def _expire() -> Iterator[int]:
     execute("endpoints_expire", {})
+    yield 0
+
+
+def _find(ended: list[Any]) -> Iterator[int]:
     ended += [endpoint_id for (endpoint_id,) in fetch_all("revocations_open", {})]
     yield 0
 
