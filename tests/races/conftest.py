@@ -5,8 +5,8 @@ import pytest
 from django.db import connection
 
 from settings_app.models import Setting
-from tests.races.sessions import Pause, Session
-from todos.models import Attempt, AttemptTally, Endpoint, ReaperTick, Todo
+from tests.races.sessions import PATIENCE, Pause, Session
+from todos.models import Attempt, AttemptTally, Counter, Endpoint, ReaperTick, Todo
 
 Paused = Callable[[str], Pause]
 
@@ -18,11 +18,12 @@ def transactional_db(django_db_setup: None, django_db_blocker: Any) -> Iterator[
     In the place of pytest-django's, which truncates every table of the project: that takes
     longer than these tests themselves.
     """
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
         yield
-        for model in (Attempt, Todo, Endpoint, AttemptTally, ReaperTick, Setting):
-            with connection.cursor() as cursor:
-                cursor.execute(f"DELETE FROM {model._meta.db_table}")
+        cursor.execute("RESET lock_timeout")
+        for model in (Attempt, Todo, Endpoint, AttemptTally, Counter, ReaperTick, Setting):
+            cursor.execute(f"DELETE FROM {model._meta.db_table}")
 
 
 @pytest.fixture

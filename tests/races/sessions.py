@@ -18,7 +18,7 @@ from todos import sql
 
 T = TypeVar("T")
 
-PATIENCE = 60
+PATIENCE = 40
 """Seconds after which a test gives up on what should have happened."""
 
 
@@ -61,7 +61,7 @@ class Session:
 
 def _connect() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '60s'")
+        cursor.execute(f"SET lock_timeout = '{PATIENCE}s'")
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
     return int(pid)
