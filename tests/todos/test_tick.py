@@ -82,6 +82,19 @@ def test_a_stamp_from_the_future_does_not_count_and_is_set_right(ahead: timedelt
     assert reaper.tick_if_due() is None
 
 
+@pytest.mark.parametrize(
+    ("ago", "recent"), [(-0.001, False), (0, True), (15, True), (15.001, False)]
+)
+def test_the_15_seconds_are_exact(ago: float, recent: bool) -> None:
+    last_tick_was(NOW)
+    moment = "(SELECT last_success_at FROM reaper_ticks) + %(ago)s::interval"
+    statement = sql.statement("tick_is_recent").replace("statement_timestamp()", f"({moment})")
+    params: dict[str, Any] = {"ago": seconds(ago)}
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        assert cursor.fetchone() == (recent,)
+
+
 def test_an_hour_of_queued_ticks_is_one_tick() -> None:
     assert [reaper.tick_if_due() is None for _ in range(5)] == [False, True, True, True, True]
 
