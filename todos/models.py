@@ -257,9 +257,12 @@ class AttemptTally(models.Model):
 
 
 class Counter(models.Model):
-    """An exact count that commits with the rows it counts, or with others of its process."""
+    """A part of a count: its value is the sum of its rows.
 
-    pk = models.CompositePrimaryKey("name", "queue", "cause")
+    Each commits with the rows it counts, or with others of its process; a tick adds them up.
+    """
+
+    id = models.BigAutoField(primary_key=True)
     name = models.CharField(max_length=40)
     queue = models.CharField(max_length=MAX_LABEL_LENGTH)
     cause = models.CharField(max_length=20, db_default="")

@@ -45,7 +45,8 @@ def tick() -> Tick:
     reaped, reaped_well = _reap_expired(time_is_up)
     requeued, requeued_well = drain(("due retries", _due_retries()), until=time_is_up)
     revoked, revoked_well = endpoints.finish_revocations(time_is_up)
-    good = reaped_well and requeued_well and revoked_well
+    _, counted_well = drain(("counters", _counters()), until=time_is_up)
+    good = reaped_well and requeued_well and revoked_well and counted_well
     if good:
         execute("tick_succeeded", {"took": time.monotonic() - began})
     return Tick(reaped, requeued, revoked, good)
@@ -112,6 +113,11 @@ def _lapsed_waits() -> Iterator[int]:
 
 def _due_retries() -> Iterator[int]:
     return sweep("requeue_due", "peek_retries", {}, transition="due retry")
+
+
+def _counters() -> Iterator[int]:
+    execute("counters_compact", {})
+    yield 0
 
 
 def _in_words(ttl: timedelta | None) -> str:

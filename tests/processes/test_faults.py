@@ -118,11 +118,13 @@ def test_a_claimer_killed_before_its_commit_took_nothing_and_counted_nothing(
     holder: psycopg.Connection, tmp_path: Path
 ) -> None:
     todo = make_claimed(owner="first", lapsed_for=timedelta(minutes=5))
-    holder.execute("INSERT INTO todo_counters VALUES ('leases_expired', 'inbox', '', 0)")
+    holder.execute("SELECT FROM todo_attempts WHERE todo_id = %s FOR UPDATE", [todo.pk])
     env = {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "switchboard.settings"}
     command = [sys.executable, "-c", CLAIM_NEXT]
     with Program(command, tmp_path / "claimer.log", env) as claimer:
-        wait_until(sessions_that_wait_for_a_lock, f"a claim in front of its counter: {claimer.log}")
+        wait_until(
+            sessions_that_wait_for_a_lock, f"a claim in front of the held row: {claimer.log}"
+        )
         claimer.kill()
     holder.rollback()
     wait_until(lambda: sessions() == 2, "the end of the dead session")

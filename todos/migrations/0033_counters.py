@@ -50,18 +50,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Counter",
             fields=[
-                (
-                    "pk",
-                    models.CompositePrimaryKey(
-                        "name",
-                        "queue",
-                        "cause",
-                        blank=True,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=40)),
                 ("queue", models.CharField(max_length=200)),
                 ("cause", models.CharField(db_default="", max_length=20)),

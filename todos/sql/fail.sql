@@ -1,5 +1,5 @@
 -- fail: claimed → failed, parked below the cap and a dead letter at it. Guard: the holder.
--- A dead letter is counted in the same commit; its counter is locked last.
+-- A dead letter is counted in the same commit.
 -- Backoff after attempt n: 30 s doubling, at most 15 min.
 WITH {{held}}, closed AS (
     UPDATE todo_attempts a
@@ -23,9 +23,8 @@ WITH {{held}}, closed AS (
     WHERE t.id = c.todo_id
     RETURNING {{todo}}
 ), counted AS (
-    INSERT INTO todo_counters AS n (name, queue, cause, value)
+    INSERT INTO todo_counters (name, queue, cause, value)
     SELECT 'dead_lettered', t.queue, 'failed', 1 FROM written t WHERE t.next_retry_at IS NULL
-    ON CONFLICT (name, queue, cause) DO UPDATE SET value = n.value + 1
 )
 SELECT {{found}}, {{todo}}
 FROM held h LEFT JOIN written t ON true

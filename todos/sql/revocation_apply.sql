@@ -22,12 +22,10 @@ WITH closed AS (
     WHERE t.id = ANY (%(ids)s::text[]) AND e.id = t.endpoint_id AND {{live}}
     RETURNING {{todo}}
 ), counted AS (
-    INSERT INTO todo_counters AS n (name, queue, cause, value)
+    INSERT INTO todo_counters (name, queue, cause, value)
     SELECT 'dead_lettered', t.queue, t.result ->> 'error', count(*)
     FROM written t
     GROUP BY t.queue, t.result ->> 'error'
-    ORDER BY t.queue, t.result ->> 'error'
-    ON CONFLICT (name, queue, cause) DO UPDATE SET value = n.value + EXCLUDED.value
 )
 SELECT t.id, {{todo_light}}
 FROM written t

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection, transaction
+from django.db.models import Sum
 
 from settings_app.models import Setting
 from todos import doctor, endpoints, reaper, transitions
@@ -29,7 +30,7 @@ def age_everything() -> None:
 
 
 def counters() -> dict[tuple[str, str, str], int]:
-    rows = Counter.objects.values_list("name", "queue", "cause", "value")
+    rows = Counter.objects.values_list("name", "queue", "cause").annotate(Sum("value"))
     return {(name, queue, cause): value for name, queue, cause, value in rows}
 
 
@@ -133,3 +134,14 @@ def test_doctor_names_a_counter_that_is_off(endpoint: Endpoint) -> None:
     assert str(violation) == (
         "counters: queue inbox has counter interrupt_leases_reclaimed at 2 and 1 in the ledger"
     )
+
+
+def test_a_tick_adds_the_rows_of_a_counter_up(endpoint: Endpoint) -> None:
+    for _ in range(3):
+        reaper.reclaim_now(waiting(endpoint).pk)
+    before = counters()
+    assert Counter.objects.count() == 6
+    assert reaper.tick().good
+    assert Counter.objects.count() == 2
+    assert counters() == before
+    assert not list(doctor.examine())

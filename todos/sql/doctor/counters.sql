@@ -14,8 +14,9 @@ WITH ledger AS (
     SELECT 'interrupt_leases_reclaimed', l.queue, sum(l.died) FROM ledger l
     WHERE l.ended_from IN ('input-required', 'auth-required') GROUP BY l.queue
 ), counted AS (
-    SELECT n.name, n.queue, n.value FROM todo_counters n
+    SELECT n.name, n.queue, sum(n.value) AS value FROM todo_counters n
     WHERE n.name IN ('leases_expired', 'interrupt_leases_reclaimed')
+    GROUP BY n.name, n.queue
 )
 SELECT concat('queue ', COALESCE(d.queue, c.queue)),
        concat('has counter ', COALESCE(d.name, c.name), ' at ', COALESCE(c.value, 0),

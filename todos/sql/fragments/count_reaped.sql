@@ -1,7 +1,8 @@
 -- Counts what was reaped, in the commit that reaps it: one lapse each, the marker of the cause for
--- a wait, and a dead letter at the cap. The counters are locked last.
+-- a wait, and a dead letter at the cap. New rows, since a lock on a counter would make a sweep
+-- wait for whoever counts in a long transaction; counters_compact.sql adds them up.
 counted AS (
-    INSERT INTO todo_counters AS n (name, queue, cause, value)
+    INSERT INTO todo_counters (name, queue, cause, value)
     SELECT what.name, c.queue, what.cause, sum(c.reaped)
     FROM (SELECT c.queue, c.state, c.at_cap, count(*) AS reaped FROM closed c GROUP BY 1, 2, 3) c
     CROSS JOIN LATERAL (VALUES
@@ -12,6 +13,4 @@ counted AS (
     ) AS what (name, cause, applies)
     WHERE what.applies
     GROUP BY what.name, c.queue, what.cause
-    ORDER BY what.name, c.queue, what.cause
-    ON CONFLICT (name, queue, cause) DO UPDATE SET value = n.value + EXCLUDED.value
 )

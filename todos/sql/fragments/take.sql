@@ -1,6 +1,6 @@
 -- Claims the rows of `chosen`: ends the attempt of a lapsed lease, takes the todo, opens an
 -- attempt. `opened` reads from what reads `closed`, since only one attempt may be open. A lapse
--- is counted in the commit that ends it; the counter is locked last.
+-- is counted in the commit that ends it.
 -- A stamp that a process from before 0031 left behind goes, too.
 closed AS (
     UPDATE todo_attempts a
@@ -20,9 +20,8 @@ closed AS (
     WHERE t.id = c.id AND (c.state <> 'claimed' OR EXISTS (SELECT FROM closed))
     RETURNING {{todo}}
 ), counted AS (
-    INSERT INTO todo_counters AS n (name, queue, cause, value)
-    SELECT 'leases_expired', t.queue, '', 1 FROM written t, closed
-    ON CONFLICT (name, queue, cause) DO UPDATE SET value = n.value + 1
+    INSERT INTO todo_counters (name, queue, cause, value)
+    SELECT 'leases_expired', t.queue, '', 1 FROM written t CROSS JOIN closed
 ), opened AS (
     INSERT INTO todo_attempts (todo_id, seq, attempt, claimer_kind, claimer_endpoint_id, owner,
                                claimant, claimed_at, lease_expires_at, lease_token_hash)
