@@ -20,7 +20,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "fail": ("claimed", REPORT),
     "release": ("claimed", REPORT),
     "interrupt": ("claimed", {"state": "input-required", "result": "{}"}),
-    "resume": ("waiting", {"ttl": 60, "result": "{}"}),
+    "resume": ("waiting", LEASE | {"renew": True, "result": "{}"}),
     "cancel": ("claimed", REPORT),
     "reject": ("mail", {"result": "{}"}),
     "retry": ("dead", {}),

@@ -67,14 +67,20 @@ def resume(
     owner: str | None,
     result: Any = None,
     lease_ttl_seconds: int | None = None,
+    renew_lease: bool = False,
 ) -> Todo:
-    """Answer a wait; its holder goes on. With a lease in seconds, also count that anew."""
+    """Answer a wait; its holder goes on, under the lease that it has.
+
+    With a lease in seconds that is counted anew; with `renew_lease` alone, by the lease rule.
+    """
     params = {
         "endpoint": scope(endpoint),
         "id": inputs.todo_id(todo_id),
         "owner": owner_of(endpoint, owner),
         "result": inputs.json_text("result", result),
+        "renew": renew_lease or lease_ttl_seconds is not None,
         "ttl": lease.requested(lease_ttl_seconds),
+        "server_ttl": lease.SERVER_DEFAULT,
     }
     return make_transition("resume", params)
 
