@@ -5,13 +5,14 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from todos import inputs, lease
 from todos.batches import Row, announce, drain, in_batches
-from todos.errors import InvalidInput, TodoNotFound
+from todos.errors import InvalidInput, TodoConflict, TodoNotFound
 from todos.models import Endpoint
 from todos.sql import execute, fetch_all
 
@@ -27,10 +28,12 @@ def vend(
     owner: User | None = None,
     default_lease_ttl_seconds: int | None = None,
     expires_at: datetime | None = None,
+    endpoint_id: UUID | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and its credential, which is returned here once and stored only as a hash.
 
-    Its scope never changes afterwards. The default lease is in seconds, 60 to 86400.
+    Its scope never changes afterwards. The default lease is in seconds, 60 to 86400. Under a given
+    id only the first call vends: a second one is a TodoConflict.
     """
     if expires_at is not None and (
         not isinstance(expires_at, datetime) or expires_at.tzinfo is None
@@ -46,12 +49,23 @@ def vend(
         credential_hash=hashlib.sha256(credential.encode()).digest(),
         credential_prefix=credential[:_PREFIX_LENGTH],
     )
+    if endpoint_id is not None:
+        endpoint.pk = endpoint_id
     with transaction.atomic():
-        endpoint.save(force_insert=True)
+        _insert(endpoint)
         execute("metric_queues_lock", {})
         execute("metric_queues_add", {"queues": endpoint.queues, "limit": MAX_METRIC_QUEUES})
     endpoint.refresh_from_db(fields=["created_at"])
     return endpoint, credential
+
+
+def _insert(endpoint: Endpoint) -> None:
+    try:
+        endpoint.save(force_insert=True)
+    except IntegrityError as error:
+        if "endpoints_pkey" not in str(error):
+            raise
+        raise TodoConflict("an endpoint of that id was vended before") from None
 
 
 def revoke(endpoint: Endpoint) -> Endpoint:

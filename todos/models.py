@@ -12,10 +12,10 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Collate, Upper
 
 from todos.inputs import MAX_LABEL_LENGTH
-from todos.states import DEAD, DIED, ENDED_STATES, INTERRUPT_STATES, PARKED, State
+from todos.states import DEAD, DIED, ENDED_STATES, INTERRUPT_STATES, PARKED, Outcome, State
 
 
 class StatementTimestamp(models.Func):
@@ -64,6 +64,12 @@ class Endpoint(models.Model):
 
     class Meta:
         db_table = "endpoints"
+        # Endpoints are vended and revoked, never edited or deleted.
+        default_permissions = ("view",)
+        permissions = [
+            ("vend_endpoint", "Can vend endpoints"),
+            ("revoke_endpoint", "Can revoke endpoints"),
+        ]
         indexes = [
             # revocations_open.sql, in each tick
             models.Index(
@@ -112,6 +118,14 @@ class Todo(models.Model):
 
     class Meta:
         db_table = "todos"
+        default_permissions = ("view",)
+        permissions = [
+            ("cancel_todo", "Can cancel todos"),
+            ("retry_todo", "Can retry failed todos"),
+            ("release_todo", "Can release claimed todos"),
+            ("resume_todo", "Can answer waits and resume them"),
+            ("reclaim_todo", "Can reclaim waits now"),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=State.values), name="todos_state_known"),
             # create.sql: at most one live todo per key; retry.sql may meet it
@@ -170,6 +184,23 @@ class Todo(models.Model):
                 name="todos_live_idx",
                 condition=_LIVE & Q(id__gt=""),
             ),
+            # lists/queue_newest.sql, lists/queue_oldest.sql, lists/queue_failed.sql. It asks for
+            # words, too, lest a claim walk through all that its queue ever had.
+            models.Index(
+                fields=["queue", "state", "id"],
+                include=["next_retry_at"],
+                name="todos_queue_idx",
+                condition=Q(id__gt=""),
+            ),
+            # lists/search.sql: titles by their beginning, in any case
+            models.Index(Collate(Upper("title"), "C"), name="todos_title_idx"),
+            # lists/pending.sql, lists/called_off.sql: the states without an index that a claim
+            # and a complete would have to write, too
+            models.Index(
+                fields=["state", "id"],
+                name="todos_state_idx",
+                condition=Q(state__in=[State.PENDING, State.CANCELED, State.REJECTED], id__gt=""),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -215,6 +246,7 @@ class Attempt(models.Model):
 
     class Meta:
         db_table = "todo_attempts"
+        default_permissions = ("view",)
         constraints = [
             # Every statement that ends an attempt finds it by these two.
             models.UniqueConstraint(fields=["todo", "seq"], name="todo_attempts_seq_unique"),
@@ -222,6 +254,15 @@ class Attempt(models.Model):
                 fields=["todo"],
                 name="todo_attempts_open_unique",
                 condition=Q(ended_at__isnull=True),
+            ),
+        ]
+        indexes = [
+            # lists/attempts_outcome.sql, lists/attempts_died.sql. Without the completed ones, so
+            # that a claim and a complete write nothing here.
+            models.Index(
+                fields=["outcome", "id"],
+                name="todo_attempts_outcome_idx",
+                condition=Q(outcome__in=[o for o in Outcome if o != Outcome.COMPLETED]),
             ),
         ]
 

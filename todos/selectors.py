@@ -1,9 +1,55 @@
-"""Reads that are shown to people; none of them decides a transition."""
+"""Reads that are shown to people; none of them decides a transition.
 
-from datetime import timedelta
-from typing import NamedTuple
+A list is the ids that one statement of `sql/lists` finds: however many rows there are, it reads at
+most a bound of them along an index, and nothing is counted.
+"""
 
-from todos.sql import fetch_all
+import re
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from todos import inputs
+from todos.sql import fetch_all, fetch_one
+from todos.states import DIED, INTERRUPT_STATES, Outcome, State
+
+LISTED = 1_000
+"""How many rows a list has at most."""
+
+LOOKED_THROUGH = 5_000
+"""How many rows a list looks through for what no index tells apart."""
+
+SEARCHED = 2_000
+"""How many hits of a search are looked through for a state and a queue; they lie scattered."""
+
+COUNTED = 10_000
+"""How far live todos are counted."""
+
+MAX_QUEUES = 200
+
+PARKED, DEAD, WAITING = "parked", "dead", "waiting"
+CONDITIONS = (
+    State.PENDING,
+    State.CLAIMED,
+    WAITING,
+    *INTERRUPT_STATES,
+    PARKED,
+    DEAD,
+    State.DONE,
+    State.CANCELED,
+    State.REJECTED,
+)
+"""What lists of todos tell apart."""
+
+OLDEST_FIRST = (State.PENDING, WAITING, *INTERRUPT_STATES)
+"""What is listed from its oldest on, within a queue."""
+
+OPEN, DIED_ATTEMPTS = "open", "died"
+ENDINGS = (OPEN, DIED_ATTEMPTS, *Outcome)
+"""What lists of attempts tell apart."""
+
+
+_LIKE_AN_ID = re.compile("(td_)?[0-9a-f-]*")
 
 
 class Prospect(NamedTuple):
@@ -15,7 +61,109 @@ class Prospect(NamedTuple):
     todos: int
 
 
+class Found(NamedTuple):
+    """The ids of a list in its order, and whether there are more than it may have."""
+
+    ids: list[Any]
+    more: bool
+
+
+class Deadline(NamedTuple):
+    """When a wait lapses, seen at `now` by the database's clock; `at` None: never."""
+
+    now: datetime
+    at: datetime | None
+    overdue: bool
+    endpoint_is_active: bool
+
+
 def tick_prospects(ttl: timedelta | None) -> list[Prospect]:
     """What a tick under this interrupt TTL (None: the sweep is off) would do now."""
-    seconds = None if ttl is None else ttl // timedelta(seconds=1)
-    return [Prospect(*row) for row in fetch_all("would_do", {"ttl": seconds})]
+    return [Prospect(*row) for row in fetch_all("would_do", {"ttl": _seconds(ttl)})]
+
+
+def find_todos(
+    *, search: str = "", condition: str | None = None, queue: str | None = None
+) -> Found:
+    """Todos in a condition of CONDITIONS, of a queue, by the beginning of their id or title."""
+    if search:
+        conditions = None if condition is None else _stored(condition)
+        narrowed = conditions is not None or queue is not None
+        return _found(
+            "search",
+            window=SEARCHED if narrowed else LISTED + 1,
+            newest=LOOKED_THROUGH,
+            starts=_id_starts(search),
+            search=search,
+            queue=queue,
+            conditions=conditions,
+        )
+    if queue is not None:
+        if condition in (PARKED, DEAD):
+            return _found("queue_failed", queue=queue, parked=condition == PARKED)
+        order = "oldest" if condition in OLDEST_FIRST else "newest"
+        states = [str(state) for state in State] if condition is None else _stored(condition)
+        return _found(f"queue_{order}", queue=queue, states=states)
+    if condition is None:
+        return _found("newest")
+    if condition in INTERRUPT_STATES:
+        return _found("waiting_for", condition=condition)
+    if condition in (State.CANCELED, State.REJECTED):
+        return _found("called_off", condition=condition)
+    return _found(condition)
+
+
+def find_attempts(*, search: str = "", ending: str | None = None) -> Found:
+    """Attempts that ended in a way of ENDINGS, by the beginning of their todo's id."""
+    if search:
+        outcomes = {None: None, DIED_ATTEMPTS: list(DIED)}.get(ending, [ending])
+        return _found("attempts_search", starts=_id_starts(search), outcomes=outcomes)
+    if ending is None:
+        return _found("attempts")
+    if ending in (OPEN, DIED_ATTEMPTS, Outcome.COMPLETED):
+        return _found(f"attempts_{ending}")
+    return _found("attempts_outcome", outcome=ending)
+
+
+def granted_queues() -> list[str]:
+    """The queues that a todo can ride, at most MAX_QUEUES of them."""
+    return [name for (name,) in fetch_all("lists/granted_queues", {"limit": MAX_QUEUES})]
+
+
+def live_todos(endpoint_id: UUID) -> int:
+    """How many live todos an endpoint has; COUNTED + 1 stands for any number above COUNTED."""
+    row = fetch_one("lists/live_todos", {"endpoint": endpoint_id, "limit": COUNTED + 1})
+    return 0 if row is None else int(row[0])
+
+
+def deadline(todo_id: str, ttl: timedelta | None) -> Deadline | None:
+    """When a wait lapses under this interrupt TTL; None: there is no such todo."""
+    row = fetch_one("lists/wait", {"id": inputs.todo_id(todo_id), "ttl": _seconds(ttl)})
+    return None if row is None else Deadline(*row)
+
+
+def now() -> datetime:
+    row = fetch_one("now", {})
+    assert row is not None  # noqa: S101
+    return row[0]  # type: ignore[no-any-return]
+
+
+def _found(statement: str, window: int = LOOKED_THROUGH, **params: Any) -> Found:
+    params |= {"limit": LISTED + 1, "window": window}
+    ids = [found for (found,) in fetch_all(f"lists/{statement}", params)]
+    return Found(ids[:LISTED], len(ids) > LISTED)
+
+
+def _stored(condition: str) -> list[str]:
+    """The words of `sql/fragments/condition.sql` for a condition."""
+    names = {WAITING: list(INTERRUPT_STATES), DEAD: [State.FAILED]}.get(condition, [condition])
+    return [str(name) for name in names]
+
+
+def _id_starts(search: str) -> list[str]:
+    # Ids are copied with and without their prefix.
+    return [f"td_{search.removeprefix('td_')}"] if _LIKE_AN_ID.fullmatch(search) else []
+
+
+def _seconds(ttl: timedelta | None) -> int | None:
+    return None if ttl is None else ttl // timedelta(seconds=1)

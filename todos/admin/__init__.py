@@ -1,0 +1,10 @@
+"""The operators' admin: what they see, and the transitions that they may call.
+
+It writes no row itself but the log of who did what.
+"""
+
+from todos.admin.attempts import AttemptAdmin
+from todos.admin.endpoints import EndpointAdmin
+from todos.admin.todos import TodoAdmin
+
+__all__ = ["AttemptAdmin", "EndpointAdmin", "TodoAdmin"]
