@@ -22,7 +22,7 @@ LOOKED_THROUGH = 5_000
 SEARCHED = 2_000
 """How many hits of a search are looked through for a state and a queue; they lie scattered."""
 
-COUNTED = 10_000
+COUNTED = 5_000
 """How far live todos are counted."""
 
 MAX_QUEUES = 200
