@@ -198,8 +198,9 @@ Switchboard is up: {url}
   login: {login["user"]}   password: {password}
 
 Three things to try:
-  1. Watch this log. Within half a minute the reaper's tick reclaims the demo wait that is 25 hours
-     old: "reaped expired leases count=1". Then it is pending again in {url}admin/todos/todo/
+  1. Watch this log. On the first start the reaper's tick reclaims, in about half a minute, the demo
+     wait that is 25 hours old: "reaped expired leases count=1". It is pending again then in
+     {url}admin/todos/todo/
   2. Set interrupt_lease_ttl_seconds to 3600 in {url}admin/settings_app/setting/
      and the next tick takes the two waits that are hours old; at 0 no tick takes any.
   3. In a second terminal, `make manage do="reap --dry-run"` says what the next tick would do and

@@ -35,17 +35,15 @@ def vend(
     Its scope never changes afterwards. The default lease is in seconds, 60 to 86400. Under a given
     id only the first call vends: a second one is a TodoConflict.
     """
-    if expires_at is not None and (
-        not isinstance(expires_at, datetime) or expires_at.tzinfo is None
-    ):
-        raise InvalidInput("expires_at", "must be a date and time with a time zone")
+    if owner is not None and not isinstance(owner, User):
+        raise InvalidInput("owner", f"must be a user, not {type(owner).__name__}")
     credential = f"sbk_{secrets.token_urlsafe(32)}"
     endpoint = Endpoint(
         name=inputs.label("name", name),
         queues=inputs.queue_names(queues),
         owner=owner,
         default_lease_ttl_seconds=lease.endpoint_default(default_lease_ttl_seconds),
-        expires_at=expires_at,
+        expires_at=None if expires_at is None else inputs.moment("expires_at", expires_at),
         credential_hash=hashlib.sha256(credential.encode()).digest(),
         credential_prefix=credential[:_PREFIX_LENGTH],
     )

@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,11 +62,22 @@ def queue_names(value: object) -> list[str]:
 
 def whole_number(field: str, value: object, *, at_least: int, at_most: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(field, f"must be a whole number, not {value!r:.80}")
+        shown = f"{value!r:.80}" if isinstance(value, str | float | bool) else type(value).__name__
+        raise InvalidInput(field, f"must be a whole number, not {shown}")
     if value < at_least or (at_most is not None and value > at_most):
         bounds = f"at least {at_least}" if at_most is None else f"{at_least} to {at_most}"
         raise InvalidInput(field, f"must be {bounds}")
     return value
+
+
+def moment(field: str, value: object) -> datetime:
+    """A date and time with a zone, in UTC: the years 1 to 9999 there."""
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InvalidInput(field, "must be a date and time with a time zone")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(field, "must be in the years 1 to 9999 in UTC") from None
 
 
 def json_text(field: str, value: Any) -> str | None:
@@ -83,8 +95,7 @@ def json_text(field: str, value: Any) -> str | None:
         raise InvalidInput(field, f"is not JSON: {error}") from None
     if size > MAX_JSON_BYTES:
         raise InvalidInput(field, f"must be at most {MAX_JSON_BYTES} bytes of JSON, not {size}")
-    if _is_deeper_than(MAX_JSON_DEPTH, value):
-        raise InvalidInput(field, f"must not be nested more than {MAX_JSON_DEPTH} levels deep")
+    _check_containers(field, value)
     if _NUL_IN_JSON.search(text):
         raise InvalidInput(field, "must not contain NUL characters")
     return text
@@ -137,18 +148,22 @@ def endpoint_id(value: object) -> uuid.UUID:
         raise TodoNotFound("endpoint") from None
 
 
-def _is_deeper_than(limit: int, value: Any) -> bool:
+def _check_containers(field: str, value: Any) -> None:
+    """No deeper than the bound, and no keys that JSON would turn into others, or into one."""
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(MAX_JSON_DEPTH + 1):
         containers = [item for item in level if isinstance(item, dict | list | tuple)]
         if not containers:
-            return False
-        level = [
-            child
-            for item in containers
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
-    return True
+            return
+        level = []
+        for item in containers:
+            if isinstance(item, dict):
+                if not all(isinstance(key, str) for key in item):
+                    raise InvalidInput(field, "must have strings as the keys of its objects")
+                level += item.values()
+            else:
+                level += item
+    raise InvalidInput(field, f"must not be nested more than {MAX_JSON_DEPTH} levels deep")
 
 
 def _printable(field: str, value: object, *, keep: str) -> str:

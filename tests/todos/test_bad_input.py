@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
 
@@ -252,3 +253,33 @@ def test_what_was_asked_at_the_limit_of_nesting_can_still_be_read_from_its_dead_
     assert dead.result == Todo.objects.get().result
     assert dead.result is not None
     assert dead.result["interrupt"] == nested(100)
+
+
+@pytest.mark.parametrize("value", [[10**5000], (10**5000,), {"n": 10**5000}])
+def test_what_cannot_be_shown_is_refused_like_any_other_junk(value: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^max_attempts: must be a whole number"):
+        transitions.create(make_endpoint(), queue="inbox", title="work", max_attempts=value)
+
+
+@pytest.mark.parametrize("payload", [{1: "a", "1": "b"}, {True: 1}, [{"deep": {None: 1}}]])
+def test_keys_that_json_would_change_are_refused(payload: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^payload: must have strings as the keys"):
+        transitions.create(make_endpoint(), queue="inbox", title="work", payload=payload)
+
+
+@pytest.mark.parametrize(
+    "expires_at",
+    [
+        datetime.max.replace(tzinfo=timezone(-timedelta(hours=12))),
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=12))),
+    ],
+)
+def test_an_expiry_beyond_the_years_of_python_in_utc_is_refused(expires_at: datetime) -> None:
+    with pytest.raises(InvalidInput, match=r"^expires_at: must be in the years 1 to 9999"):
+        make_endpoint(expires_at=expires_at)
+
+
+def test_an_owner_that_is_no_user_is_refused() -> None:
+    owner: Any = "x" * 5_000
+    with pytest.raises(InvalidInput, match=r"^owner: must be a user, not str$"):
+        make_endpoint(owner=owner)

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from settings_app import reading
+from settings_app import reading, registry
 from todos import reaper
 from todos.selectors import tick_prospects
 
@@ -31,7 +31,11 @@ class Command(BaseCommand):
             raise CommandError("a part of the tick failed: see the log above")
 
     def preview(self) -> None:
-        prospects = tick_prospects(reading.interrupt_lease_ttl())
+        ttl = reading.interrupt_lease_ttl()
+        if ttl is None:
+            key = registry.INTERRUPT_LEASE_TTL.key
+            self.stdout.write(f"waits have no deadline: {key} is off or never")
+        prospects = tick_prospects(ttl)
         for prospect in prospects:
             self.stdout.write(
                 f"{prospect.cause}\tqueue {prospect.queue}\t→ {prospect.outcome}\t{prospect.todos}"
