@@ -1,10 +1,12 @@
 -- revoke endpoint: live → failed, a dead letter. The todos are locked, and found live, already.
+-- The ledger is asked for the same ids, or old statistics make it look like the smaller side.
 WITH closed AS (
     UPDATE todo_attempts a
     SET ended_at = statement_timestamp(), ended_from = t.state, outcome = 'revoked',
         disposition = 'dead_lettered'
     FROM todos t
     WHERE t.id = ANY (%(ids)s::text[]) AND a.todo_id = t.id AND a.ended_at IS NULL
+      AND a.todo_id = ANY (%(ids)s::text[])
 ), written AS (
     UPDATE todos t
     SET state = 'failed',
