@@ -59,7 +59,7 @@ def test_a_database_that_only_transitions_wrote_is_healthy(endpoint: Endpoint) -
         (
             "claimed",
             (
-                "UPDATE todo_attempts SET ended_at = now(), outcome = 'reaped',"
+                "UPDATE todo_attempts SET ended_at = now(), outcome = 'released',"
                 " disposition = 'requeued', ended_from = 'claimed' WHERE todo_id = %(id)s"
             ),
             {"open_attempt"},

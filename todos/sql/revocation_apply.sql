@@ -1,12 +1,12 @@
 -- revoke endpoint: live → failed, a dead letter. The todos are locked, and found live, already.
--- The ledger is asked for the same ids, or old statistics make it look like the smaller side.
+-- Live is said in the negative: with the words of live.sql, todos_live_idx would look better than
+-- the primary key under old statistics.
 WITH closed AS (
     UPDATE todo_attempts a
     SET ended_at = statement_timestamp(), ended_from = t.state, outcome = 'revoked',
         disposition = 'dead_lettered'
     FROM todos t
     WHERE t.id = ANY (%(ids)s::text[]) AND a.todo_id = t.id AND a.ended_at IS NULL
-      AND a.todo_id = ANY (%(ids)s::text[])
 ), written AS (
     UPDATE todos t
     SET state = 'failed',
@@ -21,7 +21,9 @@ WITH closed AS (
         completed_at = statement_timestamp(), owner = NULL, lease_expires_at = NULL,
         next_retry_at = NULL, interrupted_at = NULL, updated_at = statement_timestamp()
     FROM endpoints e
-    WHERE t.id = ANY (%(ids)s::text[]) AND e.id = t.endpoint_id AND {{live}}
+    WHERE t.id = ANY (%(ids)s::text[]) AND e.id = t.endpoint_id
+      AND t.state NOT IN ('done', 'canceled', 'rejected')
+      AND (t.state <> 'failed' OR t.next_retry_at IS NOT NULL)
     RETURNING {{todo}}
 ), counted AS (
     INSERT INTO todo_counters (name, queue, cause, value)
