@@ -183,3 +183,9 @@ def test_a_wait_without_a_fence_goes_on_without_one() -> None:
     todo = make_waiting()
     transitions.resume(todo.endpoint, todo.pk, owner=OWNER)
     assert use("release", Todo.objects.get(), None).state == "pending"
+
+
+def test_a_claim_that_is_logged_does_not_show_its_token() -> None:
+    claim = make_claim(fence=True)
+    assert claim.lease_token
+    assert claim.lease_token not in repr(claim)

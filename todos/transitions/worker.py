@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from settings_app import reading, registry
@@ -27,7 +27,7 @@ class Claim:
     todo: Todo
     attempt_seq: int
     attempts_total: int
-    lease_token: str | None
+    lease_token: str | None = field(repr=False)
     """The fence, if one was asked for: returned here once, and stored only as its SHA-256."""
     prior_attempts: list[Attempt]
     """The five latest closed attempts, newest first."""
