@@ -56,8 +56,8 @@ def configuration() -> dict[str, Any]:
         # Far beyond any honest tick: a hung one must not hold its process until a restart.
         "task_time_limit": 300,
         "timezone": "UTC",
-        # The schedule is a single interval: there is nothing worth a state file, which a read-only
-        # container could not write and a crash could corrupt.
+        # Nothing in the schedule is worth a state file, which a read-only container could not write
+        # and a crash could corrupt: one entry is short, the other goes by the clock.
         "beat_scheduler": "celery.beat:Scheduler",
         "beat_schedule": {
             # Without `expires`, which compares two hosts' clocks: a worker whose clock is ahead
