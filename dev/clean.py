@@ -7,6 +7,7 @@ from dev.services import PROJECT, exclusive
 
 MADE = (
     ".switchboard",
+    ".browser",
     "staticfiles",
     ".hypothesis",
     ".import_linter_cache",

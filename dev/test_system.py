@@ -1,13 +1,13 @@
 """What `make test-all` adds: the core suite on Debian's PostgreSQL 15, the oldest one supported."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dev import debian
 from dev.services import PROJECT, Services
 
 PACKAGE = "postgresql-15"
@@ -19,26 +19,17 @@ SUITE = ["tests", "--ignore=tests/platform"]
 
 
 def install() -> None:
-    if BINARIES.joinpath("postgres").exists():
-        return
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        sys.exit(
-            f"{PACKAGE} is missing, so the core suite on it was left out."
-            f" As root on Debian 12: apt-get install {PACKAGE}"
-        )
-    print(f"Installing {PACKAGE} …", flush=True)
-    apt = ["apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0"]
-    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    with no_new_cluster():
-        for arguments in (["update"], ["install", "--no-install-recommends", PACKAGE]):
-            done = subprocess.run([*apt, *arguments], env=env, check=False)
-            if done.returncode:
-                sys.exit(f"{PACKAGE} could not be installed, so the core suite on it was left out.")
+    if not BINARIES.joinpath("postgres").exists():
+        with no_new_cluster():
+            debian.install(PACKAGE, provides=BINARIES / "postgres", left_out="the core suite on it")
 
 
 @contextmanager
 def no_new_cluster() -> Iterator[None]:
     """The package makes and starts a cluster of its own unless it is told not to."""
+    if os.geteuid() != 0:
+        yield
+        return
     CREATE_CLUSTER.parent.mkdir(parents=True, exist_ok=True)
     CREATE_CLUSTER.write_text("create_main_cluster = false\n")
     try:

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from dev.services import PROJECT, exclusive
-from tests.processes.programs import Program, wait_until
+from tests.processes.programs import Program, free_port, wait_until
 
 EMBEDDED = {"DATABASE_URL": "", "REDIS_URL": ""}
 
@@ -104,8 +104,3 @@ def started(state: Path, log: Path) -> Iterator[tuple[Program, int]]:
     with Program(command(state, port), log, EMBEDDED) as program:
         program.wait_for(f"Switchboard is up: http://127.0.0.1:{port}/", seconds=120)
         yield program, port
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])

@@ -7,10 +7,12 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
@@ -136,6 +138,28 @@ class Programs:
         with self._start(self._name("beat"), ["-A", "tests.processes.fast", "beat"], every) as beat:
             yield beat
 
+    @contextlib.contextmanager
+    def web(self, *, port: int | None = None, **env: str) -> Iterator[tuple[Program, str]]:
+        """A web process that already answers, and its address; `env` is added to its environment.
+
+        DEBUG is on unless it is said otherwise: it serves the style sheets uncollected.
+        """
+        port = free_port() if port is None else port
+        address = f"http://127.0.0.1:{port}"
+        env = {"DEBUG": "1", "ALLOWED_HOSTS": "127.0.0.1"} | env
+        options = ["--host", "127.0.0.1", "--port", str(port), "--lifespan", "off"]
+        command = [sys.executable, "-m", "uvicorn", "--no-access-log", *options]
+        name = self._name("web")
+        log = self.directory / f"{name}.log"
+        env |= {"DATABASE_URL": database_url(), "REDIS_URL": self.broker.url}
+        with Program([*command, "switchboard.asgi:application"], log, env) as program:
+            wait_until(
+                lambda: not program.is_running() or _answers(f"{address}/admin/login/"),
+                f"an answer of {name}",
+            )
+            assert program.is_running(), program.log
+            yield program, address
+
     def send_tick(self) -> None:
         """What a beat does, once."""
         from switchboard.celery import TICK, app
@@ -156,6 +180,20 @@ class Programs:
         }
         command = [sys.executable, "-W", "ignore:You're running the worker", "-m", "celery", "-q"]
         return Program([*command, *arguments], self.directory / f"{name}.log", env)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _answers(url: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=5):
+            return True
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

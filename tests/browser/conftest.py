@@ -1,0 +1,79 @@
+"""A real web process for each test, with worker and beat where a test starts them, and Chromium.
+
+Rows are committed: mark each test `django_db(transaction=True)`, or the module.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from dev.test_browser import CHROMIUM
+from tests.browser.people import cookie_of
+from tests.processes.programs import Programs, own_broker
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _playwright_runs_a_loop_in_this_thread(request: pytest.FixtureRequest) -> None:
+    """Django would take every query of a test for one that blocks that loop."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def programs(transactional_db: None, tmp_path: Path) -> Iterator[Programs]:
+    with own_broker() as broker:
+        yield Programs(broker, tmp_path)
+
+
+@pytest.fixture
+def site(programs: Programs) -> Iterator[str]:
+    """The address of a web process."""
+    with programs.web() as (_, address):
+        yield address
+
+
+@pytest.fixture
+def open_page(chromium: Browser, site: str) -> Iterator[Open]:
+    """Opens a page as somebody who is logged in: `open_page("/admin/", user)`; None: as nobody.
+
+    `options` are those of a browser's context, such as `viewport`. A page that breaks its content
+    security policy, or whose script fails, fails the test.
+    """
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def _open(path: str, user: object = None, **options: object) -> Page:
+        context = chromium.new_context(base_url=site, **options)  # type: ignore[arg-type]
+        contexts.append(context)
+        if user is not None:
+            context.add_cookies([{**cookie_of(user), "url": site}])  # type: ignore[typeddict-item]
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: _complain(message.type, message.text, complaints))
+        page.goto(path)
+        return page
+
+    yield _open
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def _complain(kind: str, text: str, complaints: list[str]) -> None:
+    # What the network does is for the tests to judge.
+    if kind == "error" and "Failed to load resource" not in text and "net::ERR" not in text:
+        complaints.append(text)
