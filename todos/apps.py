@@ -6,7 +6,10 @@ class TodosConfig(AppConfig):
     verbose_name = "Todos"
 
     def ready(self) -> None:
-        from todos.hooks import todo_transitioned
+        from todos.feed import publisher
+        from todos.hooks import endpoint_ended, todo_transitioned
         from todos.metrics import deltas
 
         todo_transitioned.connect(deltas.count, dispatch_uid="metrics")
+        todo_transitioned.connect(publisher.enqueue, dispatch_uid="feed")
+        endpoint_ended.connect(publisher.end, dispatch_uid="feed")

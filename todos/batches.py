@@ -25,17 +25,23 @@ found due, with its id in front and behind it the todo as written, or NULLs if i
 
 
 def sweep(
-    statement: str, peek: str, params: dict[str, Any], *, transition: str | None
+    statement: str,
+    peek: str,
+    params: dict[str, Any],
+    *,
+    transition: str | None,
+    waits: bool = False,
 ) -> Iterator[int]:
     """Run a sweep's statement until nothing is due; yields the number of todos of each batch.
 
-    `peek` is the statement that finds the row which a batch of one would take.
+    `peek` is the statement that finds the row which a batch of one would take. With `waits`, the
+    third column says how long each wait had lasted, in seconds.
     """
 
     def take(limit: int, passed_over: list[str]) -> list[Row]:
         rows = fetch_all(statement, params | {"limit": limit, "passed_over": passed_over})
         if transition:
-            announce(transition, rows)
+            announce(transition, rows, {row[0]: row[2] for row in rows} if waits else None)
         return rows
 
     def look(passed_over: list[str]) -> list[Row]:
@@ -44,10 +50,10 @@ def sweep(
     return in_batches(take, look)
 
 
-def announce(transition: str, rows: list[Row]) -> None:
+def announce(transition: str, rows: list[Row], waited: dict[str, float] | None = None) -> None:
     todos = [todo for row in rows if (todo := light_todo_from(row))]
     if todos:
-        hooks.announce(transition, todos)
+        hooks.announce(transition, todos, waited)
 
 
 def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[int]:

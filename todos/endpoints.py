@@ -10,7 +10,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from todos import inputs, lease
+from todos import hooks, inputs, lease
 from todos.batches import Row, announce, drain, in_batches
 from todos.errors import InvalidInput, TodoConflict, TodoNotFound
 from todos.models import Endpoint
@@ -76,6 +76,7 @@ def revoke(endpoint: Endpoint) -> Endpoint:
     marked = execute("endpoint_revoke", {"endpoint": endpoint_id})
     if not marked and not Endpoint.objects.filter(pk=endpoint_id).exists():
         raise TodoNotFound("endpoint")
+    hooks.announce_end(endpoint_id)
     for _ in _revocation(endpoint_id, "revocation_lock"):
         pass
     return Endpoint.objects.get(pk=endpoint_id)

@@ -76,7 +76,7 @@ def reclaim_now(todo_id: str) -> Todo:
     }
     found, row = run("reclaim_now", params)
     if todo := todo_from(row):
-        hooks.announce("reclaim now", [todo])
+        hooks.announce("reclaim now", [todo], {todo.pk: row[5]})
         return todo
     if row[4] is False:
         raise EndpointInactive
@@ -108,7 +108,9 @@ def _lapsed_waits() -> Iterator[int]:
     ttl = reading.interrupt_lease_ttl()
     if ttl is not None:
         params = {"ttl": ttl // timedelta(seconds=1), "why": f"reclaimed, {_in_words(ttl)}"}
-        yield from sweep("reclaim_waits", "peek_waits", params, transition="reclaim lapsed wait")
+        yield from sweep(
+            "reclaim_waits", "peek_waits", params, transition="reclaim lapsed wait", waits=True
+        )
 
 
 def _due_retries() -> Iterator[int]:

@@ -4,9 +4,11 @@ WITH {{held}}, endpoint AS MATERIALIZED (
     SELECT {{active}} AS active
     FROM held h JOIN endpoints e ON e.id = h.endpoint_id
 ), due AS MATERIALIZED (
-    SELECT h.id, h.queue, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap
+    SELECT h.id, h.queue, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap,
+           EXTRACT(EPOCH FROM statement_timestamp() - h.interrupted_at)::double precision AS waited
     FROM held h JOIN endpoint e ON e.active
     WHERE h.state IN ('input-required', 'auth-required') AND NOT h.unseen
 ), {{reclaim}}, {{count_reaped}}
-SELECT {{found}}, (SELECT e.active FROM endpoint e), {{todo}}
+SELECT {{found}}, (SELECT e.active FROM endpoint e), (SELECT d.waited FROM due d),
+       {{todo}}
 FROM held h LEFT JOIN written t ON true
