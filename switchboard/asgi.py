@@ -1,4 +1,5 @@
 import os
+from typing import Any
 
 from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
@@ -9,6 +10,16 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "switchboard.settings")
 os.environ.setdefault("DATABASE_POOL_SIZE", "10")
 
 try:
-    application = get_asgi_application()
+    pages = get_asgi_application()
 except ImproperlyConfigured as error:
     raise SystemExit(str(error)) from None
+
+from todos.api.asgi import application as api
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    """Pages go through Django's middleware, the API past it (docs/architecture.md)."""
+    if scope["type"] == "http" and scope["path"].startswith("/api/"):
+        await api(scope, receive, send)
+    else:
+        await pages(scope, receive, send)

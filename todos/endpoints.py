@@ -8,13 +8,14 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, transaction
 
 from todos import hooks, inputs, lease
 from todos.batches import Row, announce, drain, in_batches
 from todos.errors import InvalidInput, TodoConflict, TodoNotFound
 from todos.models import Endpoint
-from todos.sql import execute, fetch_all
+from todos.sql import execute, fetch_all, fetch_one
+from todos.verbs import DRAIN
 
 _PREFIX_LENGTH = 12
 MAX_METRIC_QUEUES = 200
@@ -29,11 +30,13 @@ def vend(
     default_lease_ttl_seconds: int | None = None,
     expires_at: datetime | None = None,
     endpoint_id: UUID | None = None,
+    verbs: Sequence[str] | None = None,
 ) -> tuple[Endpoint, str]:
     """A new endpoint and its credential, which is returned here once and stored only as a hash.
 
-    Its scope never changes afterwards. The default lease is in seconds, 60 to 86400. Under a given
-    id only the first call vends: a second one is a TodoConflict.
+    Its scope, queues and verbs (by default those that drain a queue), never changes afterwards.
+    The default lease is in seconds, 60 to 86400. Under a given id only the first call vends: a
+    second one is a TodoConflict.
     """
     if owner is not None and not isinstance(owner, User):
         raise InvalidInput("owner", f"must be a user, not {type(owner).__name__}")
@@ -41,10 +44,11 @@ def vend(
     endpoint = Endpoint(
         name=inputs.label("name", name),
         queues=inputs.queue_names(queues),
+        verbs=inputs.verb_names(DRAIN if verbs is None else verbs),
         owner=owner,
         default_lease_ttl_seconds=lease.endpoint_default(default_lease_ttl_seconds),
         expires_at=None if expires_at is None else inputs.moment("expires_at", expires_at),
-        credential_hash=hashlib.sha256(credential.encode()).digest(),
+        credential_hash=_hash(credential),
         credential_prefix=credential[:_PREFIX_LENGTH],
     )
     if endpoint_id is not None:
@@ -64,6 +68,28 @@ def _insert(endpoint: Endpoint) -> None:
         if "endpoints_pkey" not in str(error):
             raise
         raise TodoConflict("an endpoint of that id was vended before") from None
+
+
+def authenticate(credential: str) -> Endpoint | None:
+    """The active endpoint of a credential; None if there is none (any more)."""
+    row = fetch_one("endpoint_by_credential", {"hash": _hash(credential)})
+    return None if row is None else Endpoint.from_db(DEFAULT_DB_ALIAS, _SCOPE, row)
+
+
+_SCOPE = (
+    "id",
+    "name",
+    "queues",
+    "verbs",
+    "default_lease_ttl_seconds",
+    "created_at",
+    "expires_at",
+)
+"""The columns of `sql/endpoint_by_credential.sql`, in its order."""
+
+
+def _hash(credential: str) -> bytes:
+    return hashlib.sha256(credential.encode(errors="surrogatepass")).digest()
 
 
 def revoke(endpoint: Endpoint) -> Endpoint:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from todos.errors import InvalidInput, TodoNotFound
+from todos.verbs import Verb
 
 MAX_LABEL_LENGTH = 200
 MAX_JSON_BYTES = 256 * 1024
@@ -58,6 +59,17 @@ def queue_names(value: object) -> list[str]:
     if not value:
         raise InvalidInput("queues", "must name at least one queue")
     return list(dict.fromkeys(queue_name(name, "queues") for name in value))
+
+
+def verb_names(value: object) -> list[str]:
+    """Distinct verbs of `todos.verbs`, in the order that they have there."""
+    if isinstance(value, str) or not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidInput("verbs", "must be a list of verbs")
+    if not value:
+        raise InvalidInput("verbs", "must name at least one verb")
+    if unknown := [name for name in value if name not in list(Verb)]:
+        raise InvalidInput("verbs", f"must be of {', '.join(Verb)}; {unknown[0]!r:.80} is none")
+    return [str(verb) for verb in Verb if verb in value]
 
 
 def whole_number(field: str, value: object, *, at_least: int, at_most: int | None = None) -> int:

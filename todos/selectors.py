@@ -9,7 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from settings_app import reading
 from todos import inputs
+from todos.errors import TodoNotFound
+from todos.models import Attempt, Endpoint, Todo
 from todos.sql import fetch_all, fetch_one
 from todos.states import DIED, INTERRUPT_STATES, Outcome, State
 
@@ -140,6 +143,31 @@ def deadline(todo_id: str, ttl: timedelta | None) -> Deadline | None:
     """When a wait lapses under this interrupt TTL; None: there is no such todo."""
     row = fetch_one("lists/wait", {"id": inputs.todo_id(todo_id), "ttl": _seconds(ttl)})
     return None if row is None else Deadline(*row)
+
+
+class Detail(NamedTuple):
+    """A todo, its latest attempts, newest first, and when its wait lapses."""
+
+    todo: Todo
+    attempts: list[Attempt]
+    reclaim_at: datetime | None
+
+
+def detail(endpoint: Endpoint, todo_id: str, *, attempts: int) -> Detail:
+    """One todo of an endpoint with at most so many attempts. Raises TodoNotFound."""
+    todo = Todo.objects.filter(pk=inputs.todo_id(todo_id), endpoint=endpoint.pk).first()
+    if todo is None:
+        raise TodoNotFound
+    # What was claimed since the todo was read is not shown beside it.
+    ledger = todo.attempts.filter(seq__lte=todo.attempts_total).order_by("-seq")
+    return Detail(todo, list(ledger[:attempts]), _reclaim_at(todo))
+
+
+def _reclaim_at(todo: Todo) -> datetime | None:
+    if todo.interrupted_at is None:
+        return None
+    found = deadline(todo.pk, reading.interrupt_lease_ttl())
+    return None if found is None else found.at
 
 
 def now() -> datetime:

@@ -25,6 +25,7 @@ from todos.states import (
     Outcome,
     State,
 )
+from todos.verbs import DRAIN, Verb
 
 DOMAIN = "docs/domain.md"
 LEDGER = "The attempt ledger"
@@ -151,3 +152,9 @@ def test_the_code_refers_to_sections_that_exist() -> None:
 def test_the_sql_of_the_page_runs(statement: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement)
+
+
+def test_the_verbs() -> None:
+    rows = table(DOMAIN, "Verbs")
+    assert [code(row["verb"])[0] for row in rows] == list(Verb)
+    assert [code(row["verb"])[0] for row in rows if row["drains"] == "yes"] == list(DRAIN)

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from todos.inputs import MAX_LABEL_LENGTH
 from todos.models.fields import StatementTimestamp
+from todos.verbs import DRAIN
 
 
 class Endpoint(models.Model):
@@ -18,6 +19,7 @@ class Endpoint(models.Model):
     name = models.CharField(max_length=MAX_LABEL_LENGTH)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
     queues = ArrayField(models.CharField(max_length=MAX_LABEL_LENGTH))
+    verbs = ArrayField(models.TextField(), db_default=[str(verb) for verb in DRAIN])
     default_lease_ttl_seconds = models.IntegerField(null=True, blank=True)
     credential_hash = models.BinaryField(unique=True)
     credential_prefix = models.CharField(max_length=16)
