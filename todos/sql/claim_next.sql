@@ -4,6 +4,7 @@
 -- particular; todos_lease_idx and todos_retry_idx for the few that lapsed or are due.
 -- `heads` looks without locking, so that no queue's head is hidden from other claimers; then
 -- the places are tried from the oldest head on, until one yields a row that nobody else locks.
+-- A place is walked from its head on: before it are only the entries of what was claimed.
 WITH endpoint AS MATERIALIZED (
     SELECT e.id, COALESCE(%(queues)s::text[], e.queues::text[]) AS queues, {{active}} AS active,
            COALESCE(%(queues)s::text[] <@ e.queues::text[], true) AS granted
@@ -35,7 +36,8 @@ WITH endpoint AS MATERIALIZED (
     CROSS JOIN endpoint e
     CROSS JOIN LATERAL (
         SELECT * FROM (
-            SELECT t.id, t.state, t.attempts_total FROM todos t WHERE {{head}}
+            SELECT t.id, t.state, t.attempts_total FROM todos t
+            WHERE {{head}} AND (t.created_at, t.id) >= (h.created_at, h.id)
             ORDER BY t.created_at, t.id LIMIT 1
             FOR NO KEY UPDATE SKIP LOCKED
         ) pending
