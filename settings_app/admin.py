@@ -1,6 +1,6 @@
 """The *Settings* page: every known key, its value in effect, and the form that changes it."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -21,6 +21,7 @@ else:
     _ModelAdmin = admin.ModelAdmin
 
 _MAX_UNKNOWN = 20
+_TEMPLATES = "admin/settings_app/setting"
 
 
 @admin.register(Setting)
@@ -75,7 +76,7 @@ class SettingAdmin(_ModelAdmin):
             **(extra_context or {}),
         }
         request.current_app = self.admin_site.name
-        return TemplateResponse(request, "admin/settings_app/setting/change_list.html", context)
+        return TemplateResponse(request, f"{_TEMPLATES}/change_list.html", context)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
@@ -98,19 +99,24 @@ class SettingAdmin(_ModelAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
+        form: SettingForm = context["adminform"].form
+        alone = request.POST.get("_preview") == "alone"
+        asked = form.is_bound and not form.errors and not form.previewing
+        context |= {"form": form, "effect": form.effect, "alone": alone}
+        if asked:
+            context["title"] = "Save this change?"
         response = super().render_change_form(request, context, *args, **kwargs)
-        # A key may have a template of its own in any app. There a page can show what a new value
-        # would do before it is saved, without this app knowing of it.
-        key = context["original"].key
-        own = f"admin/settings_app/setting/change_form_{key}.html"
-        if isinstance(response, TemplateResponse):
-            response.template_name = [own, *cast(list[str], response.template_name)]
+        if isinstance(response, TemplateResponse) and (alone or asked):
+            name = "effect" if alone else "confirm"
+            response.template_name = f"{_TEMPLATES}/{name}.html"
         return response
 
     def save_model(self, request: HttpRequest, obj: Setting, form: Any, change: bool) -> None:
         form.apply()
         # The admin writes a message's first letter as a capital: it cannot be the key's.
         done = f"Saved {obj.key}. {form.change}." if form.change else f"No change of {obj.key}."
+        if form.change and form.effect and form.effect.asks:
+            done += f" {form.effect.summary}"
         self.message_user(request, done)
 
     def construct_change_message(

@@ -13,6 +13,8 @@ _MAX_DIGITS = 30
 _HUGE = 10**_MAX_DIGITS
 _SHOWN_CHARACTERS = 40
 _DAY = 86_400
+_DURATION = re.compile(r"([0-9]+)([smhd])")
+_SECONDS_IN = {"s": 1, "m": 60, "h": 3_600, "d": _DAY}
 
 
 class Verdict(Enum):
@@ -47,6 +49,27 @@ def parse(text: str) -> int | None:
     digits = match[2].lstrip("0") or "0"
     number = _HUGE if len(digits) > _MAX_DIGITS else int(digits)
     return -number if match[1] == "-" else number
+
+
+def typed(tunable: Tunable, text: str) -> str | None:
+    """What to store for what a person typed, None for neither a number nor a duration.
+
+    `36h` is 129600 for a key in seconds. In a stored text a reader takes no unit.
+    """
+    if parse(text) is not None:
+        return text
+    match = _DURATION.fullmatch(text) if tunable.unit is Unit.SECONDS else None
+    if match is None:
+        return None
+    return str((parse(match[1]) or 0) * _SECONDS_IN[match[2]])
+
+
+def accepted(tunable: Tunable) -> str:
+    """What `typed` takes, in words."""
+    words = f"a whole number in plain digits, such as {tunable.default}"
+    if tunable.unit is Unit.SECONDS:
+        words += ", or one with its unit, such as 45s, 90m, 36h or 2d"
+    return words
 
 
 def interpret(tunable: Tunable, stored: str | None) -> InEffect:
@@ -136,6 +159,11 @@ def duration(seconds: int) -> str:
         if amount
     ]
     return " ".join(parts) or "0 s"
+
+
+def roughly(seconds: float) -> str:
+    """An age for people, in its two largest units: `2 days 3 h`, `5 min 10 s`."""
+    return " ".join(duration(max(0, int(seconds))).split()[:4])
 
 
 def shown(text: str) -> str:

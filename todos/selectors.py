@@ -5,6 +5,8 @@ most a bound of them along an index, and nothing is counted.
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -64,6 +66,35 @@ class Prospect(NamedTuple):
     todos: int
 
 
+class WaitGroup(NamedTuple):
+    """Waits of one queue, one outcome and one range of ages; which of them are due."""
+
+    queue: str
+    at_cap: bool
+    bucket: int
+    """How many of the edges their age has reached."""
+    waits: int
+    due_before: int
+    due_after: int
+    oldest_seconds: float
+
+
+class OldestWait(NamedTuple):
+    id: str
+    queue: str
+    owner: str | None
+
+
+class Waits(NamedTuple):
+    """All waits that a sweep may take, at `now` by the database's clock."""
+
+    now: datetime
+    oldest: OldestWait | None
+    groups: list[WaitGroup]
+    exempt: int
+    """How many more belong to inactive endpoints: their end is the revocation's."""
+
+
 class Found(NamedTuple):
     """The ids of a list in its order, and whether there are more than it may have."""
 
@@ -80,9 +111,32 @@ class Deadline(NamedTuple):
     endpoint_is_active: bool
 
 
-def tick_prospects(ttl: timedelta | None) -> list[Prospect]:
-    """What a tick under this interrupt TTL (None: the sweep is off) would do now."""
-    return [Prospect(*row) for row in fetch_all("would_do", {"ttl": _seconds(ttl)})]
+def waits_under(
+    before: timedelta | None, after: timedelta | None, edges: Sequence[int] = ()
+) -> Waits:
+    """All waits of active endpoints, and which are due under either TTL (None: none is).
+
+    Their ages are told apart by `edges`, in seconds and rising.
+    """
+    params = {"before": _seconds(before), "after": _seconds(after), "edges": list(edges)}
+    rows = fetch_all("ttl_effect", params)
+    now, oldest_id, oldest_queue, owner = rows[0][:4]
+    oldest = None if oldest_id is None else OldestWait(oldest_id, oldest_queue, owner)
+    groups = [WaitGroup(*row[5:]) for row in rows if row[4]]
+    exempt = sum(row[8] for row in rows if row[4] is False)
+    return Waits(now, oldest, groups, exempt)
+
+
+def tick_prospects(waits: Waits) -> list[Prospect]:
+    """What a tick would do now, to these waits under the latter of their TTLs and to the rest."""
+    lapsed: Counter[tuple[str, str]] = Counter()
+    for group in waits.groups:
+        lapsed[group.queue, "dead letter" if group.at_cap else "pending"] += group.due_after
+    prospects = [Prospect(*row) for row in fetch_all("would_do", {})]
+    for (queue, outcome), todos in lapsed.items():
+        if todos:
+            prospects.append(Prospect("lapsed wait", queue, outcome, todos))
+    return sorted(prospects)
 
 
 def find_todos(

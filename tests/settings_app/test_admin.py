@@ -1,12 +1,9 @@
 """The list, the permissions and the history; saving is in `test_forms`."""
 
-from typing import Any
-
 import pytest
-from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.db import connection
-from django.test import Client, override_settings
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -180,21 +177,3 @@ def test_a_replaced_piece_of_junk_is_inert_in_the_history(
     assert f"Changed from {HOSTILE[:40]}… to 3600" in text(response)
     assert f"Changed from {'9' * 40}… to 3600" in text(response)
     assert b"<script>alert" not in response.content
-
-
-def test_a_key_may_bring_a_template_of_its_own(operator: Client) -> None:
-    name = f"admin/settings_app/setting/change_form_{TTL}.html"
-    source = (
-        '{% extends "admin/change_form.html" %}'
-        "{% block after_field_sets %}What {{ original.key }} would do{% endblock %}"
-    )
-    loaders = [
-        ("django.template.loaders.locmem.Loader", {name: source}),
-        "django.template.loaders.app_directories.Loader",
-    ]
-    engine: dict[str, Any] = settings.TEMPLATES[0]
-    options = {**engine["OPTIONS"], "loaders": loaders}
-    templates = [{**engine, "APP_DIRS": False, "OPTIONS": options}]
-    with override_settings(TEMPLATES=templates):
-        assert f"What {TTL} would do" in text(operator.get(change_url()))
-        assert "would do" not in text(operator.get(change_url("sse_retry_ms")))

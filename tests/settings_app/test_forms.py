@@ -13,6 +13,10 @@ pytestmark = pytest.mark.django_db
 
 # What the form strips, as people paste it, and then takes.
 PASTED = {"spaces around", "newline behind", "newline before", "carriage return", "no-break space"}
+ACCEPTED = (
+    "Not a whole number in plain digits, such as 86400, or one with its unit, such as 45s, 90m, "
+    "36h or 2d. Allowed: 60 s (1 min) to 3155760000 s"
+)
 # What leaves the field empty, which restores the default.
 BLANK = {"empty", "a space"}
 
@@ -70,12 +74,52 @@ def test_a_value_that_reading_would_change_is_refused_with_the_bounds(
     assert not LogEntry.objects.exists()
 
 
-@pytest.mark.parametrize("name", sorted(NOT_PLAIN.keys() - PASTED - BLANK))
-def test_anything_but_an_integer_is_refused_with_the_bounds(name: str, operator: Client) -> None:
+@pytest.mark.parametrize("name", sorted(NOT_PLAIN.keys() - PASTED - BLANK - {"a unit"}))
+def test_anything_else_is_refused_with_what_is_accepted(name: str, operator: Client) -> None:
     response = save(operator, NOT_PLAIN[name])
-    assert "Not a whole number in plain digits, such as 86400. Allowed: 60 s" in text(response)
+    assert ACCEPTED in text(response)
     assert b"<script>alert" not in response.content
     assert stored() is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"),
+    [("120s", "120"), ("90m", "5400"), ("36h", "129600"), ("2d", "172800"), (" 036h ", "129600")],
+)
+def test_a_duration_is_stored_as_seconds(typed: str, seconds: str, operator: Client) -> None:
+    page = text(save(operator, typed))
+    assert f"Changed from the default 86400 to {seconds}: {seconds} s (" in page
+    assert stored() == seconds
+
+
+@pytest.mark.parametrize("typed", ["0s", "0h"])
+def test_no_time_at_all_switches_off(typed: str, operator: Client) -> None:
+    assert "the sweep is off" in text(save(operator, typed))
+    assert stored() == "0"
+
+
+@pytest.mark.parametrize("typed", ["45s", "45", "1"])
+def test_a_refusal_below_the_floor_says_what_would_count(typed: str, operator: Client) -> None:
+    assert "Out of bounds: it would be raised to 60 s (1 min)." in text(save(operator, typed))
+    assert stored() is None
+
+
+@pytest.mark.parametrize(
+    "typed", ["36 h", "36H", "1h30m", "1.5h", "-1h", "+1h", "h", "1w", "٣h", "24h\n1"]
+)
+def test_any_other_duration_is_refused_with_the_accepted_forms(
+    typed: str, operator: Client
+) -> None:
+    assert ACCEPTED in text(save(operator, typed))
+    assert stored() is None
+
+
+@pytest.mark.parametrize("key", sorted(TUNABLES.keys() - {TTL}))
+def test_a_key_that_is_not_in_seconds_takes_no_unit(key: str, operator: Client) -> None:
+    page = text(save(operator, "2d", key))
+    assert f"Not a whole number in plain digits, such as {TUNABLES[key].default}. Allowed" in page
+    assert "36h" not in page
+    assert stored(key) is None
 
 
 @pytest.mark.parametrize("name", sorted(PASTED))
@@ -118,7 +162,7 @@ def test_save_and_continue_stays_on_the_page(operator: Client) -> None:
     assert "3600 s (1 h)" in text(response)
 
 
-@pytest.mark.parametrize("junk", ["9" * 5_000, "x" * 5_000, "24h", "١٢٣"], ids=lambda v: v[:5])
+@pytest.mark.parametrize("junk", ["9" * 5_000, "x" * 5_000, "24 h", "١٢٣"], ids=lambda v: v[:5])
 def test_junk_saved_unseen_is_refused(junk: str, operator: Client, store: StoreRow) -> None:
     store(TTL, junk)
     fields = opened(operator)

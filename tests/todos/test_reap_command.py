@@ -1,10 +1,12 @@
 """`manage.py reap`: one tick by hand, or what it would do."""
 
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import F
 
 from settings_app.models import Setting
 from todos import endpoints, reaper, transitions
@@ -91,6 +93,60 @@ def test_a_switched_off_sweep_would_take_no_wait(endpoint: Endpoint) -> None:
         "waits have no deadline: interrupt_lease_ttl_seconds is off or never",
         "nothing is due",
     ]
+
+
+@pytest.mark.parametrize("typed", ["3600", "3600s", "60m", "1h", 3600])
+def test_a_dry_run_under_another_ttl_says_what_the_page_says(
+    typed: object, endpoint: Endpoint
+) -> None:
+    waiting_too_long(endpoint, "inbox")
+    recent = waiting_too_long(endpoint, "reviews", max_attempts=1)
+    Todo.objects.filter(pk=recent.pk).update(
+        interrupted_at=F("interrupted_at") + timedelta(hours=5)
+    )
+    before = everything()
+    first, second, *rest = reap(dry_run=True, ttl=typed)
+    assert first == (
+        "With 3600 s (1 h): 2 waits become due at the next tick (1 of them is due already): "
+        "1 goes back to pending, 1 becomes a dead letter."
+    )
+    assert second.startswith("Oldest: 25 h")
+    assert second.endswith(", queue inbox, holder ada.")
+    assert rest == [
+        "lapsed wait\tqueue inbox\t→ pending\t1",
+        "lapsed wait\tqueue reviews\t→ dead letter\t1",
+    ]
+    assert everything() == before
+
+
+@pytest.mark.parametrize(
+    ("ttl", "words"),
+    [
+        ("45", "With 45 → raised to 60 s (1 min): 1 wait is due at the next tick already"),
+        ("0", "With 0 → the sweep is off: 1 wait has no deadline any more."),
+        ("-5", "With -5 → the sweep is off: 1 wait has no deadline any more."),
+        ("101d", "With 8726400 s (101 days): No wait is due at the next tick; 1 wait goes on."),
+        ("99999999d", "never, no wait is ever reclaimed: 1 wait has no deadline any more."),
+    ],
+)
+def test_a_dry_run_says_what_would_be_in_effect(ttl: str, words: str, endpoint: Endpoint) -> None:
+    waiting_too_long(endpoint, "inbox")
+    assert words in reap(dry_run=True, ttl=ttl)[0]
+
+
+@pytest.mark.parametrize("ttl", ["", " ", "24 h", "1.5h", "one", "36H", "1h30m", "x" * 500])
+def test_another_ttl_in_another_form_is_refused(ttl: str) -> None:
+    with pytest.raises(CommandError, match="such as 45s, 90m, 36h or 2d") as refused:
+        reap(dry_run=True, ttl=ttl)
+    assert str(refused.value).startswith("--ttl: ")
+    assert len(str(refused.value)) < 200
+
+
+def test_a_tick_goes_by_no_other_ttl_than_the_settings(endpoint: Endpoint) -> None:
+    waiting_too_long(endpoint, "inbox")
+    with pytest.raises(CommandError, match="--ttl is only for --dry-run"):
+        reap(ttl="3600")
+    assert Todo.objects.get().state == "input-required"
 
 
 def test_it_runs_however_recent_the_last_tick_was(endpoint: Endpoint) -> None:

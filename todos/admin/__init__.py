@@ -3,8 +3,9 @@
 It writes no row itself but the log of who did what.
 """
 
+from todos.admin import ttl
 from todos.admin.attempts import AttemptAdmin
 from todos.admin.endpoints import EndpointAdmin
 from todos.admin.todos import TodoAdmin
 
-__all__ = ["AttemptAdmin", "EndpointAdmin", "TodoAdmin"]
+__all__ = ["AttemptAdmin", "EndpointAdmin", "TodoAdmin", "ttl"]

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from settings_app.values import duration
+from settings_app.values import roughly
 
 CUT_AT = 4_000
 CUT_LINE = 300
@@ -41,8 +41,7 @@ def stamp(at: datetime | None) -> str:
 
 def span(length: timedelta) -> str:
     """A length of time in its two largest units: `2 days 3 h`, `5 min 10 s`."""
-    seconds = max(0, int(length.total_seconds()))
-    return " ".join(duration(seconds).split()[:4])
+    return roughly(length.total_seconds())
 
 
 def relative(at: datetime, now: datetime) -> str:

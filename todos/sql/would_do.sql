@@ -1,20 +1,10 @@
--- What a tick would do now, per cause, queue and outcome; writes nothing. Waits without a stamp
--- count from updated_at, as the tick would stamp them.
+-- What a tick would do now, per cause, queue and outcome; writes nothing. What it would do to
+-- waits is ttl_effect.sql's.
 SELECT 'lapsed lease' AS cause, t.queue,
        CASE WHEN t.attempt >= t.max_attempts THEN 'dead letter' ELSE 'pending' END AS outcome,
        count(*)
 FROM todos t JOIN endpoints e ON e.id = t.endpoint_id
 WHERE t.state = 'claimed' AND t.lease_expires_at < statement_timestamp() AND {{active}}
-GROUP BY 1, 2, 3
-UNION ALL
-SELECT 'lapsed wait', t.queue,
-       CASE WHEN t.attempt >= t.max_attempts THEN 'dead letter' ELSE 'pending' END,
-       count(*)
-FROM todos t JOIN endpoints e ON e.id = t.endpoint_id
-WHERE t.state IN ('input-required', 'auth-required')
-  AND COALESCE(t.interrupted_at, t.updated_at)
-      < statement_timestamp() - make_interval(secs => %(ttl)s::bigint)
-  AND {{active}}
 GROUP BY 1, 2, 3
 UNION ALL
 SELECT 'due retry', t.queue, 'pending', count(*)

@@ -1,10 +1,9 @@
--- Lapsed leases, the longest lapsed first. An inactive endpoint's belong to its revocation; it is
--- looked up row by row, since a join may make the planner sort all that is due for every batch.
+-- Lapsed leases, the longest lapsed first. An inactive endpoint's belong to its revocation.
 due AS MATERIALIZED (
     SELECT t.id, t.queue, t.state, t.attempts_total, t.attempt >= t.max_attempts AS at_cap
     FROM todos t
     WHERE t.state = 'claimed' AND t.lease_expires_at < statement_timestamp()
-      AND (SELECT {{active}} FROM endpoints e WHERE e.id = t.endpoint_id)
+      AND {{of_active}}
       AND t.id <> ALL (%(passed_over)s::text[])
     ORDER BY t.lease_expires_at
     LIMIT %(limit)s

@@ -1,15 +1,13 @@
 -- Lapsed waits (ADR-0046), the longest waiting first. An inactive endpoint's belong to its
 -- revocation: requeueing what nobody can claim would make a churn machine of it.
--- Endpoints as in due_leases.sql.
 due AS MATERIALIZED (
     SELECT t.id, t.queue, t.state, t.attempts_total, t.attempt >= t.max_attempts AS at_cap,
            EXTRACT(EPOCH FROM statement_timestamp() - t.interrupted_at)::double precision AS waited
-    FROM todos t
+    FROM todos t CROSS JOIN (SELECT %(ttl)s::bigint) ttl (seconds)
     WHERE t.state IN ('input-required', 'auth-required')
-      AND t.interrupted_at < statement_timestamp() - make_interval(secs => %(ttl)s::bigint)
-      AND (SELECT {{active}} FROM endpoints e WHERE e.id = t.endpoint_id)
+      AND {{lapsed_wait}} AND {{of_active}}
       AND t.id <> ALL (%(passed_over)s::text[])
     ORDER BY t.interrupted_at
     LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
+    FOR NO KEY UPDATE OF t SKIP LOCKED
 )
