@@ -141,6 +141,8 @@ def prepare(env: dict[str, str], state: Path) -> dict[str, str | None]:
 
 def start_programs(supervisor: Supervisor, env: dict[str, str], port: int) -> None:
     uvicorn = [sys.executable, "-m", "uvicorn", "--no-access-log", "--lifespan", "off"]
+    # Without it the end would wait for every open stream.
+    uvicorn += ["--timeout-graceful-shutdown", "3"]
     address = ["--host", HOST, "--port", str(port), "switchboard.asgi:application"]
     # DEBUG for the web process only: it makes the others remember every statement they run.
     supervisor.start("web", [*uvicorn, *address], env | {"DEBUG": "1"})

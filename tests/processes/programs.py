@@ -148,6 +148,7 @@ class Programs:
         address = f"http://127.0.0.1:{port}"
         env = {"DEBUG": "1", "ALLOWED_HOSTS": "127.0.0.1"} | env
         options = ["--host", "127.0.0.1", "--port", str(port), "--lifespan", "off"]
+        options += ["--timeout-graceful-shutdown", "3"]
         command = [sys.executable, "-m", "uvicorn", "--no-access-log", *options]
         name = self._name("web")
         log = self.directory / f"{name}.log"

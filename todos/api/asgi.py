@@ -5,25 +5,30 @@ view raises becomes an error of `problems`. If the client goes away, its request
 """
 
 import asyncio
+import contextlib
 import io
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, cast
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest, get_script_prefix
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve, set_script_prefix
 from ninja.errors import HttpError, ValidationError
 
 from todos.api import answers
 from todos.api.calls import allowed
+from todos.api.events import EventStream
 from todos.api.problems import Forbidden, InvalidArgument, MethodNotAllowed, TooLarge
 
 MAX_BODY_BYTES = 256 * 1024
 READ_AND_DROPPED = 4 * 1024 * 1024
 """How far a body that is too large is read, so that its sender gets to read the answer."""
+
+TAKEN_SECONDS = 30.0
+"""How long the client of a stream may take nothing of what it is sent."""
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -31,7 +36,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class ClientGone(Exception):
-    """The client went away before it had sent its request."""
+    """The client went away before it had sent its request, or takes nothing of its stream."""
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,11 +120,9 @@ async def _cancel_when_gone(receive: Receive, task: "asyncio.Task[None]") -> Non
 async def _send(response: HttpResponseBase, send: Send) -> None:
     headers = [(k.lower().encode("ascii"), v.encode("latin-1")) for k, v in response.items()]
     start = {"type": "http.response.start", "status": response.status_code}
-    if isinstance(response, StreamingHttpResponse):
+    if isinstance(response, EventStream):
         await send(start | {"headers": headers})
-        async for part in response:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body"})
+        await _send_events(response.events, send)
         return
     content = cast(HttpResponse, response).content
     if response.status_code == 204:
@@ -128,6 +131,19 @@ async def _send(response: HttpResponseBase, send: Send) -> None:
         headers.append((b"content-length", str(len(content)).encode()))
     await send(start | {"headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+async def _send_events(events: AsyncGenerator[str, None], send: Send) -> None:
+    # Closed here, whatever ends it: otherwise that would be left to the garbage collection.
+    async with contextlib.aclosing(events):
+        async for text in events:
+            part = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+            try:
+                async with asyncio.timeout(TAKEN_SECONDS):
+                    await send(part)
+            except TimeoutError:
+                raise ClientGone from None
+    await send({"type": "http.response.body"})
 
 
 def _headers() -> dict[str, str]:

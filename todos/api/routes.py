@@ -8,7 +8,7 @@ from ninja import Query
 
 from settings_app import reading
 from todos import lease, selectors, transitions
-from todos.api import answers, schemas
+from todos.api import answers, events, parking, schemas
 from todos.api.app import api
 from todos.api.calls import Credential, call, owner, within
 from todos.models import Endpoint, Todo
@@ -70,13 +70,22 @@ async def claim_next(
     request: HttpRequest,
     body: schemas.TakeNext = schemas.TakeNext(),  # noqa: B008
 ) -> HttpResponse:
-    """Take the oldest claimable todo; 204 if there is none."""
+    """Take the oldest claimable todo; 204 if there is none, nor comes within `wait_seconds`."""
+    given = dict(body)
+    seconds = given.pop("wait_seconds")
 
-    def work(endpoint: Endpoint) -> transitions.Claim | None:
+    def work(endpoint: Endpoint) -> parking.Try:
         within(endpoint, *body.queues or ())
-        return transitions.claim_next(endpoint, owner=owner(endpoint), **dict(body))
+        claim = transitions.claim_next(endpoint, owner=owner(endpoint), **given)
+        if claim is not None or not seconds:
+            return parking.Try(claim)
+        places = frozenset((str(endpoint.pk), queue) for queue in body.queues or endpoint.queues)
+        return parking.Try(None, places, events.expires_in(endpoint))
 
-    claim = await call(request, work)
+    if seconds:
+        claim = await parking.lot().claim(lambda: call(request, work), seconds)
+    else:
+        claim = (await call(request, work)).claim
     return HttpResponse(status=204) if claim is None else answers.ok(answers.claim(claim))
 
 
@@ -106,6 +115,12 @@ async def complete(
     return await _moved(
         request, lambda e: transitions.complete(e, todo_id, owner=owner(e), **dict(body))
     )
+
+
+@api.get("/events", auth=Credential(Verb.EVENTS), response={200: str}, operation_id="events")
+async def follow(request: HttpRequest) -> HttpResponse:
+    """Follow the endpoint's own todos: a stream of hints, `text/event-stream`."""
+    return await events.respond(request)
 
 
 async def _moved(request: HttpRequest, work: Callable[[Endpoint], Todo]) -> HttpResponse:

@@ -96,6 +96,15 @@ class TakeNext(Take):
             examples=[["inbox"]],
         ),
     ] = None
+    wait_seconds: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=30,
+            description="How long to wait for work if there is none now.",
+            examples=[30],
+        ),
+    ] = 0
 
 
 class Heartbeat(Given):

@@ -46,8 +46,8 @@ class Batch:
     """Hints are missing: read the truth again."""
     places: frozenset[Place] = frozenset()
     """Where they are missing; empty, with `resync`: anywhere."""
-    ended: bool = False
-    """The endpoint of this listener was revoked."""
+    ended: frozenset[str] = frozenset()
+    """Endpoints that were revoked, of those that are listened to."""
 
 
 class Listener:
@@ -65,18 +65,18 @@ class Listener:
         self._hints: list[Hint] = []
         self._places: set[Place] = set()
         self._everywhere = False
-        self._ended = False
+        self._ended: set[str] = set()
         self._something.clear()
 
     def offer(self, message: Message) -> None:
-        hints, places = message.hints, message.places
+        hints, places, ended = message.hints, message.places, message.ended
         if self.endpoint is not None:
             hints = message.hints_by_endpoint.get(self.endpoint, [])
             places = {place for place in places if place[0] == self.endpoint}
+            ended = ended & {self.endpoint}
         if self._queues is not None:
             hints = [hint for hint in hints if hint.queue in self._queues]
             places = {place for place in places if place[1] in self._queues}
-        ended = self.endpoint in message.ended
         if not (hints or places or ended or message.everywhere):
             return
         if len(self._hints) + len(hints) > MAX_WAITING:
@@ -98,7 +98,7 @@ class Listener:
             tuple(self._hints),
             self._everywhere or bool(self._places),
             frozenset() if self._everywhere else frozenset(self._places),
-            self._ended,
+            frozenset(self._ended),
         )
         self.forget()
         return batch
