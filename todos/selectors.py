@@ -149,13 +149,15 @@ def find_todos(
         return _found(
             "search",
             window=SEARCHED if narrowed else LISTED + 1,
-            newest=LOOKED_THROUGH,
+            among=LOOKED_THROUGH,
             starts=_id_starts(search),
             search=search,
             queue=queue,
             conditions=conditions,
         )
     if queue is not None:
+        if condition == State.CLAIMED:
+            return _found("queue_claimed", queue=queue)
         if condition in (PARKED, DEAD):
             return _found("queue_failed", queue=queue, parked=condition == PARKED)
         order = "oldest" if condition in OLDEST_FIRST else "newest"
@@ -230,8 +232,8 @@ def now() -> datetime:
     return row[0]  # type: ignore[no-any-return]
 
 
-def _found(statement: str, window: int = LOOKED_THROUGH, **params: Any) -> Found:
-    params |= {"limit": LISTED + 1, "window": window}
+def _found(statement: str, **params: Any) -> Found:
+    params = {"limit": LISTED + 1, "window": LOOKED_THROUGH} | params
     ids = [found for (found,) in fetch_all(f"lists/{statement}", params)]
     return Found(ids[:LISTED], len(ids) > LISTED)
 

@@ -67,13 +67,13 @@ SELECT t.state, t.next_retry_at IS NOT NULL AS parked, ({condition}) AS holds
 FROM unnest(%s::text[]) s (name)
 CROSS JOIN (VALUES (NULL), (statement_timestamp())) n (stamp)
 CROSS JOIN LATERAL (
-    SELECT 'td_x', s.name, n.stamp, 'key'
+    SELECT %s, s.name, n.stamp, 'key'
 ) t (id, state, next_retry_at, idempotency_key)
 """
 
 
-def truth_table(condition: str) -> dict[tuple[str, bool], bool]:
-    found = rows(CONDITIONS.format(condition=condition), [State.values])
+def truth_table(condition: str, todo_id: str = "td_x") -> dict[tuple[str, bool], bool]:
+    found = rows(CONDITIONS.format(condition=condition), [State.values, todo_id])
     return {(row["state"], row["parked"]): row["holds"] for row in found}
 
 
@@ -105,6 +105,9 @@ def test_live_means_the_same_in_sql_in_the_indexes_and_in_python() -> None:
         ("todos_lease_idx", {"claimed"}),
         ("todos_interrupted_idx", {"input-required", "auth-required"}),
         ("todos_retry_idx", {"failed"}),
+        # A claim and a heartbeat write neither of these.
+        ("todos_unclaimed_queue_idx", set(State.values) - {"claimed"}),
+        ("todos_unclaimed_title_idx", set(State.values) - {"claimed"}),
     ],
 )
 def test_each_partial_index_holds_the_states_that_it_is_for(index: str, states: set[str]) -> None:
@@ -114,6 +117,26 @@ def test_each_partial_index_holds_the_states_that_it_is_for(index: str, states: 
     assert {state for state, _ in held} == states
     if index == "todos_retry_idx":
         assert held == {("failed", True)}
+
+
+def test_unclaimed_means_the_same_in_the_lists_and_in_the_indexes() -> None:
+    in_lists = truth_table(sql.statement("fragments/unclaimed"))
+    assert sum(in_lists.values()) == 14
+    for index in ("todos_unclaimed_queue_idx", "todos_unclaimed_title_idx"):
+        assert truth_table(predicate(index)) == in_lists
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        "todos_live_idx",
+        "todos_state_idx",
+        "todos_unclaimed_queue_idx",
+        "todos_unclaimed_title_idx",
+    ],
+)
+def test_an_index_that_is_not_for_claims_asks_for_words_that_no_claim_says(index: str) -> None:
+    assert not any(truth_table(predicate(index), todo_id="").values())
 
 
 def test_the_index_of_the_waits_is_on_their_own_clock() -> None:

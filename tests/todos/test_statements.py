@@ -189,6 +189,12 @@ def test_states_are_literals(name: str) -> None:
         assert "SET state = %(state)s" in text
 
 
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_an_id_is_said_to_be_not_empty_only_of_all_live_todos(name: str) -> None:
+    # Who says it of other states is offered the indexes of the admin's lists.
+    assert "id > ''" not in sql.statement(name).replace(sql.statement("fragments/live"), "")
+
+
 @pytest.mark.parametrize("name", ["reap_leases", "reclaim_waits", "requeue_due", "stamp_waits"])
 def test_sweeps_are_bounded_and_wait_for_nobody(name: str) -> None:
     text = sql.statement(name)

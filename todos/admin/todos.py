@@ -34,6 +34,7 @@ _CONDITIONS = {
     selectors.DEAD: DEAD,
 }
 _AMONG = f"among the {selectors.LOOKED_THROUGH:,}"
+_SOONEST = f"the {selectors.LOOKED_THROUGH:,} claimed ones whose lease lapses first"
 _ORDERS = {
     State.PENDING: "Oldest first.",
     State.CLAIMED: "The lease that lapses first, or has lapsed, first.",
@@ -43,6 +44,13 @@ _ORDERS = {
     selectors.PARKED: "The next to be retried first.",
     selectors.DEAD: "Latest dead letter first.",
     State.DONE: f"Last completed first, {_AMONG} todos that ended last.",
+}
+_NEWEST_FAILED = f"Newest first, {_AMONG} newest failed todos of the queue."
+_QUEUE_ORDERS: dict[str | None, str] = {
+    None: f"Newest first; of claimed todos only those among {_SOONEST}, in whatever queue.",
+    State.CLAIMED: f"{_ORDERS[State.CLAIMED]} Only those among {_SOONEST}, in whatever queue.",
+    **dict.fromkeys(selectors.OLDEST_FIRST, "Oldest todo first."),
+    **dict.fromkeys((selectors.PARKED, selectors.DEAD), _NEWEST_FAILED),
 }
 
 
@@ -74,7 +82,8 @@ class TodoAdmin(ActingAdmin, BoundedAdmin):
     list_filter = (StateFilter, QueueFilter)
     search_help_text = (
         "The beginning of an id or of a title; any part of a title among the "
-        f"{selectors.LOOKED_THROUGH:,} newest todos."
+        f"{selectors.LOOKED_THROUGH:,} newest todos and {_SOONEST}. "
+        "The titles of other claimed todos are not searched."
     )
     unlisted = ("payload", "result")
     fieldsets = (
@@ -117,13 +126,8 @@ class TodoAdmin(ActingAdmin, BoundedAdmin):
     def find(self, *, search: str, **chosen: str | None) -> tuple[Found, str]:
         condition, queue = chosen.get("state"), chosen.get("queue")
         found = selectors.find_todos(search=search, condition=condition, queue=queue)
-        if queue and not search and condition in selectors.OLDEST_FIRST:
-            return found, "Oldest todo first."
-        if queue and not search and condition in (selectors.PARKED, selectors.DEAD):
-            return found, f"Newest first, {_AMONG} newest failed todos of the queue."
-        if search or queue:
-            return found, "Newest first."
-        return found, _ORDERS.get(condition or "", "Newest first.")
+        orders: dict[Any, str] = {} if search else _QUEUE_ORDERS if queue else _ORDERS
+        return found, orders.get(condition, "Newest first.")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return [name for _, options in self.fieldsets for name in options["fields"]]

@@ -13,6 +13,8 @@ _LIVE = Q(state__in=[State.PENDING, State.CLAIMED, *INTERRUPT_STATES]) | Q(
     state=State.FAILED, next_retry_at__isnull=False
 )
 
+_UNCLAIMED = Q(state__in=[state for state in State if state != State.CLAIMED], id__gt="")
+
 
 class Todo(models.Model):
     """A durable unit of work. Only transitions, endpoints, sweeps and retention write it."""
@@ -71,7 +73,7 @@ class Todo(models.Model):
                 name="todos_pending_idx",
                 condition=Q(state=State.PENDING),
             ),
-            # reap_leases.sql; claim_next.sql: takeovers
+            # reap_leases.sql; claim_next.sql: takeovers; lists/claimed.sql, lists/queue_claimed.sql
             models.Index(
                 fields=["lease_expires_at"],
                 name="todos_lease_idx",
@@ -109,16 +111,21 @@ class Todo(models.Model):
                 name="todos_live_idx",
                 condition=_LIVE & Q(id__gt=""),
             ),
-            # lists/queue_newest.sql, lists/queue_oldest.sql, lists/queue_failed.sql. It asks for
-            # words, too, lest a claim walk through all that its queue ever had.
+            # lists/queue_newest.sql, lists/queue_oldest.sql, lists/queue_failed.sql. Without what
+            # is claimed, so that a claim and a heartbeat write neither this nor the next one; and
+            # it asks for words, too, lest a claim walk through all that its queue ever had.
             models.Index(
                 fields=["queue", "state", "id"],
                 include=["next_retry_at"],
-                name="todos_queue_idx",
-                condition=Q(id__gt=""),
+                name="todos_unclaimed_queue_idx",
+                condition=_UNCLAIMED,
             ),
             # lists/search.sql: titles by their beginning, in any case
-            models.Index(Collate(Upper("title"), "C"), name="todos_title_idx"),
+            models.Index(
+                Collate(Upper("title"), "C"),
+                name="todos_unclaimed_title_idx",
+                condition=_UNCLAIMED,
+            ),
             # lists/pending.sql, lists/called_off.sql: the states without an index that a claim
             # and a complete would have to write, too
             models.Index(

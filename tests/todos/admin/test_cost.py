@@ -91,13 +91,14 @@ LISTS: list[tuple[str, dict[str, Any], str]] = [
     ("dead", {}, "todos_dead_idx"),
     ("done", {}, "todos_ended_idx"),
     ("called_off", {"condition": "rejected"}, "todos_state_idx"),
-    ("queue_newest", {"queue": "inbox", "states": [*map(str, State)]}, "todos_queue_idx"),
-    ("queue_oldest", {"queue": "inbox", "states": ["auth-required"]}, "todos_queue_idx"),
-    ("queue_failed", {"queue": "inbox", "parked": True}, "todos_queue_idx"),
+    ("queue_newest", {"queue": "inbox", "states": [*map(str, State)]}, "todos_unclaimed_queue_idx"),
+    ("queue_oldest", {"queue": "inbox", "states": ["auth-required"]}, "todos_unclaimed_queue_idx"),
+    ("queue_failed", {"queue": "inbox", "parked": True}, "todos_unclaimed_queue_idx"),
+    ("queue_claimed", {"queue": "inbox"}, "todos_lease_idx"),
     (
         "search",
         {"search": "copy 1", "starts": ["copy 1", "td_"], "queue": None, "conditions": None},
-        "todos_title_idx",
+        "todos_unclaimed_title_idx",
     ),
     ("attempts", {}, "todo_attempts_pkey"),
     ("attempts_open", {}, "todo_attempts_open_unique"),
@@ -119,7 +120,7 @@ def test_every_list_walks_an_index_no_further_than_it_must() -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE todo_attempts SET outcome = 'reaped' WHERE outcome = 'released'")
         cursor.execute("ANALYZE todos, todo_attempts")
-    bound = {"limit": 20, "window": 40, "newest": 40}
+    bound = {"limit": 20, "window": 40, "among": 40}
     for name, params, index in LISTS:
         touched, plan = buffers(f"lists/{name}", bound | params)
         assert index in plan, name

@@ -136,6 +136,51 @@ def test_old_titles_are_found_by_their_beginning_alone(
     assert "any part of a title among the" in text(viewer.get(list_of("todo")))
 
 
+def test_of_the_claimed_todos_of_a_queue_those_are_listed_whose_lease_lapses_first(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_endpoint()
+    first, second, last = (
+        make_claimed(endpoint=desk, lapsed_for=timedelta(minutes=minutes)).pk
+        for minutes in (2, 3, 1)
+    )
+    others = {
+        state: make(state, endpoint=desk).pk
+        for state in State
+        if state not in ("claimed", "failed")
+    }
+    newest = [*others.values()][::-1]
+    elsewhere = make_claimed(endpoint=desk, queue="reviews", lapsed_for=timedelta(minutes=4)).pk
+    assert listed(viewer, "state=claimed&queue=inbox") == [second, first, last]
+    assert listed(viewer, "queue=inbox") == [*newest, last, second, first]
+
+    monkeypatch.setattr(selectors, "LOOKED_THROUGH", 3)
+    assert listed(viewer, "state=claimed&queue=inbox") == [second, first]
+    assert listed(viewer, "queue=inbox") == [*newest, second, first]
+    assert listed(viewer, "state=done&queue=inbox") == [others[State.DONE]]
+    assert listed(viewer, "state=claimed") == [elsewhere, second, first, last]
+    for query in ("queue=inbox", "state=claimed&queue=inbox"):
+        page = text(viewer.get(f"{list_of('todo')}?{query}"))
+        assert "among the 5,000 claimed ones whose lease lapses first, in whatever queue" in page
+    page = text(viewer.get(f"{list_of('todo')}?state=done&queue=inbox"))
+    assert "in whatever queue" not in page
+
+
+def test_claimed_titles_are_found_among_those_whose_lease_lapses_first(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "LOOKED_THROUGH", 1)
+    late = make_claimed(title="Refund order 1007").pk
+    soon = make_claimed(title="Refund order 1008", lapsed_for=timedelta(minutes=1)).pk
+    make_pending(title="Something else")
+    for search in ("refund", "ORDER", "order&state=claimed", "refund&queue=inbox"):
+        assert listed(viewer, f"q={search}") == [soon], search
+    assert listed(viewer, "q=order&state=pending") == []
+    assert listed(viewer, f"q={late}") == [late]
+    page = text(viewer.get(list_of("todo")))
+    assert "The titles of other claimed todos are not searched" in page
+
+
 def test_a_long_list_says_that_it_is_cut(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = make_endpoint()
     todos = [make_pending(endpoint=desk).pk for _ in range(3)]
