@@ -11,14 +11,12 @@ import argparse
 import asyncio
 import contextlib
 import multiprocessing
-import os
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.scratch import interleaved, scratch_database, table
-from dev.valkey import Valkey
 
 ALONE = "no hints"
 OURS = "one message per process and tick"
@@ -198,17 +196,8 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--only", action="store_true", help="only with and without the feed")
     options = parser.parse_args()
-    server = Valkey()
-    try:
-        server.start()
-        os.environ["REDIS_URL"] = server.url
-        from django.conf import settings
-
-        settings.REDIS_URL = server.url
-        with scratch_database():
-            measure(options)
-    finally:
-        server.stop()
+    with scratch_database():
+        measure(options)
 
 
 if __name__ == "__main__":

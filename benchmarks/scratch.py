@@ -1,4 +1,4 @@
-"""A scratch PostgreSQL with durability on, and Django set up on it by importing this module."""
+"""A scratch PostgreSQL with durability on, a Valkey, and Django set up on both by this import."""
 
 import contextlib
 import os
@@ -12,15 +12,17 @@ from django.core.management import call_command
 from django.db import connection
 
 from dev.postgres import Postgres
+from dev.valkey import Valkey
 
 _directory = tempfile.TemporaryDirectory(prefix="switchboard-benchmark-")
 _server = Postgres(Path(_directory.name) / "postgres")
+_broker = Valkey()
 
 os.environ |= {
     "SECRET_KEY": "benchmarks-only-" + "abcdefghij" * 5,
     "ALLOWED_HOSTS": "localhost",
     "DATABASE_URL": _server.url,
-    "REDIS_URL": "redis://localhost",
+    "REDIS_URL": _broker.url,
     "DJANGO_SETTINGS_MODULE": "switchboard.settings",
 }
 django.setup()
@@ -30,6 +32,7 @@ django.setup()
 def scratch_database() -> Iterator[str]:
     """Yields the URL of a migrated database in a cluster that goes afterwards."""
     try:
+        _broker.start()
         _server.start()
         call_command("migrate", verbosity=0)
         yield _server.url
@@ -40,6 +43,7 @@ def scratch_database() -> Iterator[str]:
         deltas.interval = None
         connection.close()
         _server.stop()
+        _broker.stop()
         _directory.cleanup()
 
 
