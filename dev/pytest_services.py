@@ -14,7 +14,14 @@ from dev.services import Services
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     # The same settings in every shell: only the two servers' addresses are taken from outside.
-    for name in ("DEBUG", "BEHIND_TLS_PROXY", "DATABASE_POOLER", "DATABASE_POOL_SIZE", "LOG_LEVEL"):
+    for name in (
+        "DEBUG",
+        "BEHIND_TLS_PROXY",
+        "DATABASE_POOLER",
+        "DATABASE_POOL_SIZE",
+        "LOG_LEVEL",
+        "LOG_FORMAT",
+    ):
         os.environ.pop(name, None)
     os.environ["SECRET_KEY"] = "tests-only-" + "x" * 50
     os.environ["ALLOWED_HOSTS"] = "localhost"

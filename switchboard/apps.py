@@ -1,3 +1,5 @@
+import logging
+
 from django.apps import AppConfig
 
 
@@ -6,3 +8,6 @@ class SwitchboardConfig(AppConfig):
 
     def ready(self) -> None:
         from switchboard import checks  # noqa: F401
+
+        # Python's warnings are events of the log, too, and no lines of another form beside it.
+        logging.captureWarnings(True)

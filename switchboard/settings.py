@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "todos",
 ]
 MIDDLEWARE = [
+    "switchboard.requests.trace_user",
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "switchboard.staticfiles.StaticFilesMiddleware",
@@ -94,7 +95,8 @@ STORAGES = {
 }
 
 LOGGING = logs.config(
-    env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
+    env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO"),
+    env.choice("LOG_FORMAT", logs.FORMATS, default="text"),
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True

@@ -6,6 +6,7 @@ class TodosConfig(AppConfig):
     verbose_name = "Todos"
 
     def ready(self) -> None:
+        from todos import tracing
         from todos.feed import publisher
         from todos.hooks import endpoint_ended, todo_transitioned
         from todos.metrics import deltas
@@ -13,3 +14,4 @@ class TodosConfig(AppConfig):
         todo_transitioned.connect(deltas.count, dispatch_uid="metrics")
         todo_transitioned.connect(publisher.enqueue, dispatch_uid="feed")
         endpoint_ended.connect(publisher.end, dispatch_uid="feed")
+        todo_transitioned.connect(tracing.follow, dispatch_uid="tracing")

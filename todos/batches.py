@@ -11,6 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from psycopg.errors import QueryCanceled
 
 from todos import hooks
+from todos.errors import first_line
 from todos.rows import light_todo_from
 from todos.sql import fetch_all
 
@@ -78,7 +79,7 @@ def in_batches(take: Take, look: Callable[[list[str]], list[Row]]) -> Iterator[i
                 raise
             if size == 1:
                 passed_over.append(suspect[0][0])
-                logger.error("passed over %s: %s", suspect[0][0], str(error).strip())
+                logger.error("passed over %s: %s", suspect[0][0], first_line(error))
                 # It was this row, and not the size of the batch.
                 largest = MAX_SIZE
                 yield 0

@@ -1,6 +1,11 @@
 """What a transition may answer instead of a todo; the edges map these classes, not messages."""
 
 
+def first_line(error: BaseException) -> str:
+    """What the log may say of an error: behind it PostgreSQL quotes rows and parameters."""
+    return str(error).strip().partition("\n")[0]
+
+
 class SwitchboardError(Exception):
     """Base of all errors that a caller of Switchboard can act upon."""
 

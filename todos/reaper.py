@@ -49,12 +49,15 @@ def tick() -> Tick:
     good = reaped_well and requeued_well and revoked_well and counted_well
     if good:
         execute("tick_succeeded", {"took": time.monotonic() - began})
+    _log(reaped=reaped, requeued=requeued, revoked=revoked)
     return Tick(reaped, requeued, revoked, good)
 
 
 def reap_expired() -> int:
     """Reap lapsed leases, then lapsed waits; returns how many todos of both."""
-    return _reap_expired(_budget())[0]
+    reaped, _ = _reap_expired(_budget())
+    _log(reaped=reaped)
+    return reaped
 
 
 def reap_interrupted() -> int:
@@ -84,14 +87,20 @@ def reclaim_now(todo_id: str) -> Todo:
 
 
 def _reap_expired(time_is_up: Callable[[], bool]) -> tuple[int, bool]:
-    reaped, good = drain(
+    return drain(
         ("lapsed leases", sweep("reap_leases", "peek_leases", {}, transition="reap lapsed lease")),
         *_waits(),
         until=time_is_up,
     )
-    if reaped:
-        logger.info("reaped expired leases count=%d", reaped)
-    return reaped, good
+
+
+def _log(*, reaped: int, **others: int) -> None:
+    """One line if anything was done; the ADR's own words for what it is about."""
+    done = {"count": reaped} | others
+    done = {name: number for name, number in done.items() if number}
+    if done:
+        what = "reaped expired leases" if reaped else "ticked"
+        logger.info(f"{what} {' '.join(f'{name}=%({name})d' for name in done)}", done)
 
 
 def _waits() -> list[tuple[str, Iterator[int]]]:

@@ -23,4 +23,5 @@ def prune() -> None:
     """Retention, hourly."""
     result = retention.prune(seconds=PRUNE_SECONDS)
     if result.todos:
-        logger.info("pruned todos=%d attempts=%d", result.todos, result.attempts)
+        pruned = {"todos": result.todos, "attempts": result.attempts}
+        logger.info("pruned todos=%(todos)d attempts=%(attempts)d", pruned)

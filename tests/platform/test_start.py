@@ -45,7 +45,16 @@ def test_a_missing_variable_is_one_line_of_every_process(command: list[str], nam
 
 
 @pytest.mark.parametrize(
-    "name", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS", "LOG_LEVEL", "DEBUG"]
+    "name",
+    [
+        "SECRET_KEY",
+        "DATABASE_URL",
+        "REDIS_URL",
+        "ALLOWED_HOSTS",
+        "LOG_LEVEL",
+        "LOG_FORMAT",
+        "DEBUG",
+    ],
 )
 def test_a_malformed_variable_is_one_line(name: str) -> None:
     done = run(MANAGE, PRODUCTION | {name: "http://wrong wrong"})

@@ -20,7 +20,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from todos.admin.lists import ReadOnlyAdmin
-from todos.errors import SwitchboardError
+from todos.errors import SwitchboardError, first_line
 
 MAX_SELECTED = 100
 """How many rows one request changes at most: it must end in time, and be readable before."""
@@ -179,8 +179,7 @@ class ActingAdmin(ReadOnlyAdmin):
             except SwitchboardError as error:
                 report.refused.append((key, str(error)))
             except DatabaseError as error:
-                first = str(error).partition("\n")[0]
-                report.refused.append((key, f"the database refused: {first}"))
+                report.refused.append((key, f"the database refused: {first_line(error)}"))
         return report
 
     def _tell(self, request: HttpRequest, operation: Operation, report: Report) -> None:

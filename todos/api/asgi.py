@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.urls import resolve, set_script_prefix
 from ninja.errors import HttpError, ValidationError
 
+from todos import tracing
 from todos.api import answers
 from todos.api.calls import allowed
 from todos.api.events import EventStream
@@ -45,7 +46,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         body = await _read(scope, receive)
         request = ASGIRequest(scope, io.BytesIO(body or b""))
-        request.request_id = uuid.uuid4().hex  # type: ignore[attr-defined]
+        request.request_id = tracing.request_id() or uuid.uuid4().hex  # type: ignore[attr-defined]
         watch = asyncio.create_task(_cancel_when_gone(receive, this_task))
         response = await respond(request, too_large=body is None)
         await _send(response, send)
@@ -68,7 +69,6 @@ async def respond(request: HttpRequest, *, too_large: bool = False) -> HttpRespo
         response = answers.error(answers.problem_of(request, error))
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
-    response["X-Request-ID"] = request.request_id  # type: ignore[attr-defined]
     return response
 
 

@@ -7,7 +7,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.http import HttpRequest
 from ninja.security.http import HttpAuthBase
 
-from todos import endpoints, threads
+from todos import endpoints, threads, tracing
 from todos.api.problems import Forbidden, Unauthenticated, Unavailable
 from todos.models import Endpoint
 from todos.verbs import Verb
@@ -63,6 +63,7 @@ def _call(credential: str, verb: Verb | None, work: Callable[[Endpoint], T]) -> 
         endpoint = endpoints.authenticate(credential)
         if endpoint is None:
             raise Unauthenticated
+        tracing.made_by(f"endpoint:{endpoint.pk}")
         if verb is not None and verb not in endpoint.verbs:
             raise Forbidden(f"the credential does not grant {verb}")
         statements.began = True

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import connection
 
+from todos.errors import first_line
 from todos.models import Todo
 from todos.sql import execute
 
@@ -81,7 +82,7 @@ class Deltas:
             try:
                 self.flush()
             except Exception as error:
-                logger.warning("counts are kept for later: %s", str(error).strip())
+                logger.warning("counts are kept for later: %s", first_line(error))
             finally:
                 connection.close()
 
@@ -98,7 +99,7 @@ def flush_at_exit(**_: Any) -> None:
     try:
         deltas.flush()
     except Exception as error:
-        logger.warning("the last counts are lost: %s", str(error).strip())
+        logger.warning("the last counts are lost: %s", first_line(error))
 
 
 def count(sender: object, *, todo: Todo, transition: str, **_: Any) -> None:
