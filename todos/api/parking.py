@@ -11,6 +11,7 @@ import contextlib
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -168,7 +169,10 @@ class Lot:
         try:
             if self._following is None or self._following.done():
                 self._listening = asyncio.Event()
-                self._following = asyncio.create_task(self._follow(self._listening), name="parking")
+                # It outlives the request that starts it, whose id its lines must not bear.
+                self._following = asyncio.create_task(
+                    self._follow(self._listening), name="parking", context=Context()
+                )
             await self._listening.wait()
             yield
         finally:

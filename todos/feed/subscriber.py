@@ -9,6 +9,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Collection
+from contextvars import Context
 from dataclasses import dataclass
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -121,7 +122,8 @@ class Subscriber:
         self._listeners.add(listener)
         try:
             if self._task is None or self._task.done():
-                self._task = asyncio.create_task(self._run(), name="feed")
+                # It outlives the request that starts it, whose id its lines must not bear.
+                self._task = asyncio.create_task(self._run(), name="feed", context=Context())
             with contextlib.suppress(TimeoutError):
                 # Without waiting for what is known to be away.
                 async with asyncio.timeout(0 if self._lost else JOIN_SECONDS):
