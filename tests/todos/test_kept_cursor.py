@@ -29,19 +29,19 @@ def now() -> datetime:
 @pytest.mark.django_db
 def test_statements_share_one_cursor() -> None:
     now()
-    first = sql._kept.cursor
+    first = sql._session.cursor
     now()
-    assert sql._kept.cursor is first
+    assert sql._session.cursor is first
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_new_connection_gets_a_new_cursor() -> None:
     now()
-    first = sql._kept.cursor
+    first = sql._session.cursor
     connection.close()
     now()
-    assert sql._kept.cursor is not first
-    assert sql._kept.cursor.connection is connection.connection
+    assert sql._session.cursor is not first
+    assert sql._session.cursor.connection is connection.connection
 
 
 @pytest.mark.django_db(transaction=True)
@@ -70,13 +70,13 @@ def test_each_thread_keeps_its_own() -> None:
     def in_thread() -> tuple[object, int]:
         now()
         try:
-            return sql._kept.cursor, server_pid()
+            return sql._session.cursor, server_pid()
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as other:
         cursor, pid = other.submit(in_thread).result()
-    assert cursor is not sql._kept.cursor
+    assert cursor is not sql._session.cursor
     assert pid != server_pid()
 
 

@@ -29,38 +29,43 @@ def statement(name: str) -> str:
     return " ".join(line for line in lines if line)
 
 
-_kept = threading.local()
-
-
-def _run(name: str, params: dict[str, Any]) -> CursorWrapper:
-    """Run a statement on this thread's connection, on a cursor that is kept for the next one.
+class _Session(threading.local):
+    """This thread's connection and, of its statements, the cursor: kept for the next one.
 
     A new cursor would look up again how to read each column: as long as a primary key's look-up.
     """
-    database = connections[DEFAULT_DB_ALIAS]
-    database.close_if_health_check_failed()
-    database.ensure_connection()
-    cursor = getattr(_kept, "cursor", None)
-    if cursor is None or cursor.connection is not database.connection:
-        cursor = _kept.cursor = database.connection.cursor()
-        # Written in C, and of the same answer as Django's: its sessions are in UTC.
-        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
-    wrap = database.make_debug_cursor if database.queries_logged else database.make_cursor
-    wrapper: CursorWrapper = wrap(cursor)
-    wrapper.execute(statement(name), params)
-    return wrapper
+
+    def __init__(self) -> None:
+        self.database = connections[DEFAULT_DB_ALIAS]
+        self.cursor: Any = None
+
+    def run(self, name: str, params: dict[str, Any]) -> CursorWrapper:
+        database = self.database
+        database.close_if_health_check_failed()
+        database.ensure_connection()
+        if self.cursor is None or self.cursor.connection is not database.connection:
+            self.cursor = database.connection.cursor()
+            # Written in C, and of the same answer as Django's: its sessions are in UTC.
+            self.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        wrap = database.make_debug_cursor if database.queries_logged else database.make_cursor
+        cursor: CursorWrapper = wrap(self.cursor)
+        cursor.execute(statement(name), params)
+        return cursor
+
+
+_session = _Session()
 
 
 def fetch_all(name: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = _run(name, params).fetchall()
+    rows: list[tuple[Any, ...]] = _session.run(name, params).fetchall()
     return rows
 
 
 def fetch_one(name: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
-    row: tuple[Any, ...] | None = _run(name, params).fetchone()
+    row: tuple[Any, ...] | None = _session.run(name, params).fetchone()
     return row
 
 
 def execute(name: str, params: dict[str, Any]) -> int:
     """Run a statement and say how many rows it wrote."""
-    return int(_run(name, params).rowcount)
+    return int(_session.run(name, params).rowcount)
