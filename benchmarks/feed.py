@@ -4,18 +4,23 @@
 
 Each contender is as many processes as connections, which work side by side; the contenders take
 turns. A subscriber, a process of its own, hears and reads everything meanwhile, as a web process
-does. "no hints": the hooks have no receiver for hints.
+does. "no hints": the hooks have no receiver for hints. The second table is processor time, of the
+workers, the subscriber, PostgreSQL and Redis together: it holds on a machine with other work, too.
 """
 
 import argparse
 import asyncio
 import contextlib
 import multiprocessing
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
+import psutil
+
+from benchmarks import scratch
 from benchmarks.scratch import interleaved, scratch_database, table
 
 ALONE = "no hints"
@@ -119,9 +124,25 @@ def follow(pipe: Connection) -> None:
     asyncio.run(hear())
 
 
+def processor_seconds(pids: list[int]) -> float:
+    """Of these processes and their children so far."""
+    total = 0.0
+    for pid in pids:
+        parent = psutil.Process(pid)
+        for process in [parent, *parent.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
+    return total
+
+
 @contextlib.contextmanager
 def processes(
-    contender: str, endpoint_id: Any, options: argparse.Namespace
+    contender: str,
+    endpoint_id: Any,
+    options: argparse.Namespace,
+    servers: list[int],
+    processor: dict[str, list[float]],
 ) -> Iterator[Callable[[], float]]:
     context = multiprocessing.get_context("fork")
     pipes = []
@@ -138,13 +159,18 @@ def processes(
         pipe.recv()
 
     def run() -> float:
-        refill(endpoint_id, options.pairs * options.connections)
+        pairs = options.pairs * options.connections
+        refill(endpoint_id, pairs)
+        pids = servers + [process.pid for process in started]
+        used = processor_seconds(pids)
         began = time.perf_counter()
         for pipe in pipes:
             pipe.send(True)
         for pipe in pipes:
             pipe.recv()
-        return options.pairs * options.connections / (time.perf_counter() - began)
+        took = time.perf_counter() - began
+        processor[contender].append((processor_seconds(pids) - used) / pairs * 1e6)
+        return pairs / took
 
     yield run
     for pipe, process in zip(pipes, started, strict=True):
@@ -180,13 +206,24 @@ def measure(options: argparse.Namespace) -> None:
     follower = context.Process(target=follow, args=(theirs,), daemon=True)
     follower.start()
     ours.recv()
+    servers = [follower.pid, *scratch.server_pids()]
+    processor: dict[str, list[float]] = {name: [] for name in names}
     with contextlib.ExitStack() as stack:
         stack.callback(follower.kill)
-        runs = {name: stack.enter_context(processes(name, endpoint.pk, options)) for name in names}
+        runs = {
+            name: stack.enter_context(processes(name, endpoint.pk, options, servers, processor))
+            for name in names
+        }
         for run in runs.values():
             run()
+        for used in processor.values():
+            used.clear()
         title = f"claim_next + complete, {options.connections} connections, one subscriber"
         table(title, interleaved(runs, options.rounds), "pairs/s", ALONE)
+    rows = {
+        name: (statistics.median(used), min(used), max(used)) for name, used in processor.items()
+    }
+    table("processor time, all processes together", rows, "µs/pair", ALONE)
 
 
 def main() -> None:

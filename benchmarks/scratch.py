@@ -47,6 +47,11 @@ def scratch_database() -> Iterator[str]:
         _directory.cleanup()
 
 
+def server_pids() -> list[int]:
+    """PostgreSQL's, whose children are its sessions, and Valkey's."""
+    return [int((_server.data / "postmaster.pid").read_text().split()[0]), _broker.pid]
+
+
 def interleaved(
     contenders: dict[str, Callable[[], float]], rounds: int
 ) -> dict[str, tuple[float, float, float]]:

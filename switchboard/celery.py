@@ -76,4 +76,12 @@ def keep_django_logging(**_: object) -> None:
     """A receiver here is how Celery is told to leave the loggers as the settings made them."""
 
 
+@signals.worker_process_shutdown.connect
+def send_the_last_hints(**_: object) -> None:
+    """A process of the pool ends without Python's own farewell."""
+    from todos.feed.publisher import publisher
+
+    publisher.flush()
+
+
 app.autodiscover_tasks()

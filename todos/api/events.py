@@ -20,6 +20,24 @@ COMMENT_SECONDS = 15.0
 ENDED = ": the credential is revoked or has expired\n\n"
 
 
+DOCUMENT = {
+    "responses": {
+        200: {
+            "description": "A stream that ends with the credential.",
+            "content": {
+                "text/event-stream": {
+                    "schema": {"type": "string"},
+                    "example": "retry: 3000\n\nevent: todo\ndata: "
+                    '{"id":"td_0197f1f2-7c3e-7d43-a0b1-0d1b3a1f6f10","queue":"inbox",'
+                    '"state":"pending","reason":"created"}\n\n',
+                }
+            },
+        }
+    }
+}
+"""What the OpenAPI document says of it."""
+
+
 class EventStream(HttpResponse):
     """The head of a stream; `events` are its body."""
 

@@ -117,7 +117,13 @@ async def complete(
     )
 
 
-@api.get("/events", auth=Credential(Verb.EVENTS), response={200: str}, operation_id="events")
+@api.get(
+    "/events",
+    auth=Credential(Verb.EVENTS),
+    response={200: None},
+    operation_id="events",
+    openapi_extra=events.DOCUMENT,
+)
 async def follow(request: HttpRequest) -> HttpResponse:
     """Follow the endpoint's own todos: a stream of hints, `text/event-stream`."""
     return await events.respond(request)
