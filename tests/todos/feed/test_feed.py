@@ -4,6 +4,7 @@ import logging
 import time
 
 import pytest
+import redis
 from django.db import transaction
 
 from dev.valkey import Valkey
@@ -20,7 +21,7 @@ from tests.todos.feed.listening import Loop
 from tests.todos.seen import seconds
 from todos import endpoints, reaper, transitions
 from todos.feed import publisher, subscriber
-from todos.feed.message import MAX_HINTS, Hint
+from todos.feed.message import MAX_HINTS, Hint, hint_of
 from todos.feed.publisher import Publisher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,6 +194,22 @@ def test_who_listens_while_redis_is_away_does_not_wait_and_is_told_when_it_is_ba
         todo = make_pending()
         wait_until(lambda: heard.hints, "hints go on", seconds=2)
     assert heard.moves() == [(todo.pk, "create")]
+
+
+def test_who_alone_could_not_reach_redis_has_everybody_look_again(
+    redis_server: Valkey, loop: Loop
+) -> None:
+    todo = make_pending()
+    cut_off = Publisher()
+    cut_off._client = redis.Redis(unix_socket_path="/nowhere")
+    with loop.listening(todo.endpoint_id) as heard:
+        cut_off._message.add(hint_of(todo, "create", None))
+        cut_off.flush()
+        assert not heard.batches
+        cut_off._client = None
+        cut_off.flush()
+        wait_until(lambda: heard.resyncs == 1, "the resync", seconds=2)
+    assert not heard.hints
 
 
 def test_what_is_kept_for_a_redis_that_is_away_is_bounded(redis_server: Valkey) -> None:
