@@ -58,6 +58,11 @@ def dead_letter_max_age_days() -> int | None:
     return in_effect(registry.DEAD_LETTER_MAX_AGE).number
 
 
+def create_rate_per_minute() -> int | None:
+    """How many todos each endpoint may create over HTTP in a minute; None: no limit."""
+    return in_effect(registry.CREATE_RATE).number
+
+
 def in_effect(tunable: Tunable) -> InEffect:
     """The number that counts now, in the tunable's unit, and how it came about."""
     stored = _stored([tunable.key]).get(tunable.key)

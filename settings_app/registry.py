@@ -24,6 +24,7 @@ class Unit(StrEnum):
     DAYS = "days"
     ATTEMPTS = "attempts"
     ROWS = "rows"
+    PER_MINUTE = "per minute"
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,20 @@ DEAD_LETTER_MAX_AGE = Tunable(
     beyond="never",
 )
 
+CREATE_RATE = Tunable(
+    key="create_rate_per_minute",
+    default=600,
+    unit=Unit.PER_MINUTE,
+    floor=1,
+    ceiling=1_000_000,
+    help=(
+        "How many todos each endpoint may create over HTTP in a minute. A minute's worth may come "
+        "at once; what is beyond is refused and told when to try again."
+    ),
+    off="no limit",
+    beyond="no limit",
+)
+
 TUNABLES = {
     tunable.key: tunable
     for tunable in (
@@ -128,6 +143,7 @@ TUNABLES = {
         RETENTION_MAX_AGE,
         RETENTION_MAX_ROWS,
         DEAD_LETTER_MAX_AGE,
+        CREATE_RATE,
     )
 }
 """Every known key, in the order in which the admin lists them."""

@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_linear_migrations",
     "django_prometheus",
+    "ninja",  # the style sheet and the script of the page of the API
     "switchboard",
     "settings_app",
     "todos",

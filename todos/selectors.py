@@ -15,6 +15,7 @@ from settings_app import reading
 from todos import inputs
 from todos.errors import TodoNotFound
 from todos.models import Attempt, Endpoint, Todo
+from todos.rows import light_todo_from
 from todos.sql import fetch_all, fetch_one
 from todos.states import DIED, INTERRUPT_STATES, Outcome, State
 
@@ -53,6 +54,8 @@ OPEN, DIED_ATTEMPTS = "open", "died"
 ENDINGS = (OPEN, DIED_ATTEMPTS, *Outcome)
 """What lists of attempts tell apart."""
 
+
+_ABOVE_ALL_IDS = "te"
 
 _LIKE_AN_ID = re.compile("(td_)?[0-9a-f-]*")
 
@@ -217,6 +220,32 @@ def detail(endpoint: Endpoint, todo_id: str, *, attempts: int) -> Detail:
     # What was claimed since the todo was read is not shown beside it.
     ledger = todo.attempts.filter(seq__lte=todo.attempts_total).order_by("-seq")
     return Detail(todo, list(ledger[:attempts]), _reclaim_at(todo))
+
+
+def newest(
+    endpoint: Endpoint,
+    *,
+    queue: str | None = None,
+    state: str | None = None,
+    below: str | None = None,
+    limit: int,
+) -> tuple[list[Todo], bool]:
+    """The newest todos of an endpoint, without documents, and whether there are more.
+
+    With `below`, the id that ended the page before, those that come after it.
+    """
+    rows = fetch_all(
+        "lists/of_endpoint",
+        {
+            "endpoint": endpoint.pk,
+            "queues": endpoint.queues if queue is None else [queue],
+            "states": [str(s) for s in State] if state is None else [state],
+            "below": _ABOVE_ALL_IDS if below is None else below,
+            "limit": limit + 1,
+        },
+    )
+    todos = [todo for row in rows if (todo := light_todo_from(row))]
+    return todos[:limit], len(todos) > limit
 
 
 def _reclaim_at(todo: Todo) -> datetime | None:

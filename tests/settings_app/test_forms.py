@@ -37,6 +37,8 @@ BLANK = {"empty", "a space"}
         ("retention_max_age_days", "0", "never by age"),
         ("retention_max_rows", "0", "never by count"),
         ("dead_letter_max_age_days", "0", "never"),
+        ("create_rate_per_minute", "0", "no limit"),
+        ("create_rate_per_minute", "60", "60 per minute"),
     ],
 )
 def test_a_legal_value_is_saved_and_its_effect_said(

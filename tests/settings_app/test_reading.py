@@ -23,6 +23,7 @@ READERS: dict[str, Callable[[], Any]] = {
     "retention_max_age_days": reading.retention_max_age_days,
     "retention_max_rows": reading.retention_max_rows,
     "dead_letter_max_age_days": reading.dead_letter_max_age_days,
+    "create_rate_per_minute": reading.create_rate_per_minute,
 }
 DEFAULTS: dict[str, Any] = {
     "interrupt_lease_ttl_seconds": timedelta(hours=24),
@@ -31,6 +32,7 @@ DEFAULTS: dict[str, Any] = {
     "retention_max_age_days": 30,
     "retention_max_rows": 500_000,
     "dead_letter_max_age_days": 365,
+    "create_rate_per_minute": 600,
 }
 HUGE = ("9" * 40, "9" * 5_000, "+" + "9" * 5_000)
 NEGATIVE = ("0", "-0", "-1", "-" + "9" * 40, "-" + "9" * 5_000)

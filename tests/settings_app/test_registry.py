@@ -11,10 +11,11 @@ DEFAULTS = {
     "retention_max_age_days": 30,
     "retention_max_rows": 500_000,
     "dead_letter_max_age_days": 365,
+    "create_rate_per_minute": 600,
 }
 
 
-def test_the_six_keys_and_their_defaults() -> None:
+def test_the_keys_and_their_defaults() -> None:
     assert {key: tunable.default for key, tunable in TUNABLES.items()} == DEFAULTS
 
 

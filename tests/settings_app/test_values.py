@@ -136,7 +136,8 @@ def test_seconds_for_people(seconds: int, words: str) -> None:
 
 
 def test_a_quantity_of_one_is_singular_where_the_unit_is_a_word() -> None:
-    assert [quantity(1, unit) for unit in Unit] == ["1 s", "1 ms", "1 day", "1 attempt", "1 row"]
+    singular = ["1 s", "1 ms", "1 day", "1 attempt", "1 row", "1 per minute"]
+    assert [quantity(1, unit) for unit in Unit] == singular
 
 
 def test_shown_text_is_cut_and_cannot_hide_or_reorder_anything() -> None:

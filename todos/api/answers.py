@@ -148,6 +148,11 @@ def problem_of(request: HttpRequest, raised: Exception) -> Problem:
     return Internal(id=request.request_id)  # type: ignore[attr-defined]
 
 
+def repeatable(name: str) -> str:
+    """The name of a field that a caller made up, fit to be shown."""
+    return name if name.isprintable() and len(name) <= MAX_NAME else f"{name!a:.{MAX_NAME}}"
+
+
 _WORDS = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this request",
@@ -181,11 +186,13 @@ def _invalid(found: Any) -> InvalidArgument:
             problem = f"must have at most {context['max_length']} characters"
         case "too_short":
             problem = "must not be empty"
+        case "string_pattern_mismatch" if name == "cursor":
+            problem = "must be the next_cursor of a page"
         case "enum" | "literal_error":
             problem = f"must be {context['expected']}"
         case kind:
             problem = _WORDS.get(kind, "is not valid")
     if not name:
         return InvalidArgument(f"the body {problem}")
-    shown = name if name.isprintable() and len(name) <= MAX_NAME else f"{name!a:.{MAX_NAME}}"
+    shown = repeatable(name)
     return InvalidArgument(f"{shown} {problem}", field=shown)

@@ -1,14 +1,22 @@
-"""The API: its document, its parser of bodies, and its routes."""
+"""The API: its document, its parser of bodies, and how a route is declared."""
 
 import json
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 from django.http import Http404, HttpRequest
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Swagger
 from ninja.errors import HttpError, ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
+from todos.api import document
+from todos.api.calls import Credential
 from todos.api.problems import InvalidArgument, UnsupportedMediaType
+from todos.api.schemas import Error
+from todos.verbs import Verb
+
+View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Strict(Parser):
@@ -32,11 +40,50 @@ def _raise(request: HttpRequest, error: Any) -> NoReturn:
     raise error
 
 
-api = NinjaAPI(
+class Api(NinjaAPI):
+    """Its document is made once: it needs no credential, so it must cost next to nothing."""
+
+    _made: OpenAPISchema | None = None
+
+    def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
+        if self._made is None:
+            self._made = super().get_openapi_schema(**kwargs)
+            document.complete(self._made)
+        return self._made
+
+
+api = Api(
     title="Switchboard",
     version="1",
+    description=document.DESCRIPTION,
     urls_namespace="api",
     parser=Strict(),
+    # The default would ask a server on the internet whether the document is valid.
+    docs=Swagger(settings={"validatorUrl": None}),
 )
 for kind in (Exception, Http404, HttpError, ValidationError):
     api.add_exception_handler(kind, _raise)
+
+
+def route(
+    method: str,
+    path: str,
+    verb: Verb | None,
+    answers: dict[int, Any],
+    *refusals: int,
+    name: str | None = None,
+) -> Callable[[View], View]:
+    """Declare a route: which verb it needs, what it answers, and which refusals are its own.
+
+    `name` is its operation's, if that is not the verb's.
+    """
+    may_refuse = {401, 422, 500, 503, *refusals} | ({403} if verb else set())
+    if method == "POST":
+        may_refuse |= {413, 415}
+    return api.api_operation(
+        [method],
+        path,
+        auth=Credential(verb),
+        response=answers | dict.fromkeys(sorted(may_refuse), Error),
+        operation_id=name or verb,
+    )

@@ -1,25 +1,42 @@
-"""The routes: each is one call of a transition or a selector."""
+"""What workers ask: each route is one call of a transition or a selector."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Query
+from ninja.params import functions
 
 from settings_app import reading
 from todos import lease, selectors, transitions
 from todos.api import answers, events, parking, schemas
-from todos.api.app import api
-from todos.api.calls import Credential, call, owner, within
+from todos.api.acting import act
+from todos.api.app import route
+from todos.api.calls import call, owner, within
+from todos.errors import InvalidInput
 from todos.models import Endpoint, Todo
+from todos.states import State
 from todos.verbs import Verb
 
 AttemptsLimit = Annotated[
-    int, Query(ge=0, le=1000, description="How many attempts to show at most, newest first.")
+    int,
+    functions.Query(ge=0, le=1000, description="How many attempts to show at most, newest first."),
 ]
+PageSize = Annotated[int, functions.Query(ge=1, le=200)]
+QueueName = Annotated[
+    schemas.Name | None, functions.Query(description="Only of this queue.", examples=["inbox"])
+]
+StateName = Annotated[State | None, functions.Query(description="Only in this state.")]
+Cursor = Annotated[
+    str | None,
+    functions.Query(
+        pattern="^td_[0-9a-f-]{36}$",
+        description="`next_cursor` of the page before; without one, the first page.",
+    ),
+]
+Heartbeat = schemas.Heartbeat()
+Report = schemas.Report()
 
 
-@api.get("/whoami", auth=Credential(None), response=schemas.Whoami, operation_id="whoami")
+@route("GET", "/whoami", None, {200: schemas.Whoami}, name="whoami")
 async def whoami(request: HttpRequest) -> HttpResponse:
     """The endpoint of the credential: what it may do, and the numbers that count for it."""
     return answers.ok(await call(request, _whoami))
@@ -43,29 +60,31 @@ def _whoami(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-@api.post(
-    "/todos",
-    auth=Credential(Verb.CREATE),
-    response={201: schemas.Created, 200: schemas.Created},
-    operation_id="create",
-)
-async def create(request: HttpRequest, body: schemas.Create) -> HttpResponse:
-    """Put work into a queue."""
+@route("GET", "/todos", Verb.LIST, {200: schemas.Page})
+async def list_todos(
+    request: HttpRequest,
+    queue: QueueName = None,
+    state: StateName = None,
+    limit: PageSize = 50,
+    cursor: Cursor = None,
+) -> HttpResponse:
+    """The todos of the endpoint, newest first, without their documents."""
+    _only(request, "queue", "state", "limit", "cursor")
 
-    def work(endpoint: Endpoint) -> tuple[Todo, bool]:
-        within(endpoint, body.queue)
-        return transitions.create(endpoint, **dict(body))
+    def work(endpoint: Endpoint) -> tuple[list[Todo], bool]:
+        within(endpoint, *[queue] if queue is not None else [])
+        return selectors.newest(endpoint, queue=queue, state=state, below=cursor, limit=limit)
 
-    todo, created = await call(request, work)
-    return answers.ok({"todo": answers.todo(todo), "created": created}, 201 if created else 200)
+    todos, more = await call(request, work)
+    page = {
+        "todos": [answers.listed(todo) for todo in todos],
+        "next_cursor": todos[-1].pk if more else None,
+    }
+    return answers.ok(page)
 
 
-@api.post(
-    "/todos/claim_next",
-    auth=Credential(Verb.CLAIM),
-    response={200: schemas.Claim, 204: None},
-    operation_id="claim_next",
-)
+# Before the next one, which would take its name for an id.
+@route("POST", "/todos/claim_next", Verb.CLAIM, {200: schemas.Claim, 204: None}, name="claim_next")
 async def claim_next(
     request: HttpRequest,
     body: schemas.TakeNext = schemas.TakeNext(),  # noqa: B008
@@ -89,32 +108,69 @@ async def claim_next(
     return HttpResponse(status=204) if claim is None else answers.ok(answers.claim(claim))
 
 
-@api.get("/todos/{todo_id}", auth=Credential(Verb.GET), response=schemas.Detail, operation_id="get")
+@route("GET", "/todos/{todo_id}", Verb.GET, {200: schemas.Detail}, 404)
 async def get(
     request: HttpRequest, todo_id: str, attempts_limit: AttemptsLimit = 5
 ) -> HttpResponse:
     """One todo, whole, with its attempts."""
+    _only(request, "attempts_limit")
     found = await call(
         request, lambda endpoint: selectors.detail(endpoint, todo_id, attempts=attempts_limit)
     )
     return answers.ok(answers.detail(found))
 
 
-@api.post(
-    "/todos/{todo_id}/complete",
-    auth=Credential(Verb.COMPLETE),
-    response=schemas.Todo,
-    operation_id="complete",
-)
-async def complete(
+def _only(request: HttpRequest, *known: str) -> None:
+    """A parameter with a slip in its name must not mean everything."""
+    for name in request.GET:
+        if name not in known:
+            raise InvalidInput(answers.repeatable(name), "is not a parameter of this request")
+
+
+@route("POST", "/todos/{todo_id}/claim", Verb.CLAIM, {200: schemas.Claim}, 404, 409)
+async def claim(
     request: HttpRequest,
     todo_id: str,
-    body: schemas.Report = schemas.Report(),  # noqa: B008
+    body: schemas.Take = schemas.Take(),  # noqa: B008
+) -> HttpResponse:
+    """Take this todo: pending, due for its retry, or with a lapsed lease below the cap."""
+    claim = await act(
+        request,
+        "claim",
+        todo_id,
+        lambda e: transitions.claim(e, todo_id, owner=owner(e), **dict(body)),
+    )
+    return answers.ok(answers.claim(claim))
+
+
+@route("POST", "/todos/{todo_id}/heartbeat", Verb.HEARTBEAT, {200: schemas.Todo}, 404, 409)
+async def heartbeat(
+    request: HttpRequest, todo_id: str, body: schemas.Heartbeat = Heartbeat
+) -> HttpResponse:
+    """Count the lease anew. While it waits for an answer a todo has no heartbeat."""
+    todo = await act(
+        request,
+        "heartbeat",
+        todo_id,
+        lambda e: transitions.heartbeat(e, todo_id, owner=owner(e), **dict(body)),
+        body.lease_token,
+    )
+    return answers.ok(answers.todo(todo))
+
+
+@route("POST", "/todos/{todo_id}/complete", Verb.COMPLETE, {200: schemas.Todo}, 404, 409)
+async def complete(
+    request: HttpRequest, todo_id: str, body: schemas.Report = Report
 ) -> HttpResponse:
     """End a claimed todo as done."""
-    return await _moved(
-        request, lambda e: transitions.complete(e, todo_id, owner=owner(e), **dict(body))
+    todo = await act(
+        request,
+        "complete",
+        todo_id,
+        lambda e: transitions.complete(e, todo_id, owner=owner(e), **dict(body)),
+        body.lease_token,
     )
+    return answers.ok(answers.todo(todo))
 
 
 @api.get(
@@ -131,3 +187,59 @@ async def follow(request: HttpRequest) -> HttpResponse:
 
 async def _moved(request: HttpRequest, work: Callable[[Endpoint], Todo]) -> HttpResponse:
     return answers.ok(answers.todo(await call(request, work)))
+
+
+@route("POST", "/todos/{todo_id}/fail", Verb.FAIL, {200: schemas.Todo}, 404, 409)
+async def fail(request: HttpRequest, todo_id: str, body: schemas.Report = Report) -> HttpResponse:
+    """End the attempt as failed: tried again after a while, or, at the cap, a dead letter."""
+    todo = await act(
+        request,
+        "fail",
+        todo_id,
+        lambda e: transitions.fail(e, todo_id, owner=owner(e), **dict(body)),
+        body.lease_token,
+    )
+    return answers.ok(answers.todo(todo))
+
+
+@route("POST", "/todos/{todo_id}/release", Verb.RELEASE, {200: schemas.Todo}, 404, 409)
+async def release(
+    request: HttpRequest,
+    todo_id: str,
+    body: schemas.Release = schemas.Release(),  # noqa: B008
+) -> HttpResponse:
+    """Put a claimed todo back for another worker; its attempt stays used."""
+    todo = await act(
+        request,
+        "release",
+        todo_id,
+        lambda e: transitions.release(e, todo_id, owner=owner(e), **dict(body)),
+        body.lease_token,
+    )
+    return answers.ok(answers.todo(todo))
+
+
+@route("POST", "/todos/{todo_id}/interrupt", Verb.INTERRUPT, {200: schemas.Todo}, 404, 409)
+async def interrupt(request: HttpRequest, todo_id: str, body: schemas.Interrupt) -> HttpResponse:
+    """Ask, and wait for an answer while keeping the todo.
+
+    If nobody answers within `interrupt_lease_ttl_seconds`, the todo goes back to the queue.
+    """
+    todo = await act(
+        request,
+        "interrupt",
+        todo_id,
+        lambda e: transitions.interrupt(e, todo_id, owner=owner(e), **dict(body)),
+        body.lease_token,
+    )
+    return answers.ok(answers.todo(todo))
+
+
+@route("GET", "/events", Verb.EVENTS, {200: str}, 429)
+async def follow(request: HttpRequest) -> HttpResponse:
+    """Follow the endpoint's own todos: a stream of hints, `text/event-stream`.
+
+    Each event `todo` holds `id`, `queue`, `state` and `reason`; `resync` says that hints were
+    missed, so read the truth again. After 15 s without an event a comment shows that it lives.
+    """
+    return await events.respond(request)

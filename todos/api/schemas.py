@@ -147,6 +147,10 @@ class End(Given):
     result: Annotated[Any, Field(description="Why.", examples=[{"reason": "sent twice"}])] = None
 
 
+class Nothing(Given):
+    """An empty object, or no body at all."""
+
+
 class Listed(BaseModel):
     """A todo without its documents, `payload` and `result`."""
 
@@ -244,9 +248,10 @@ class Claim(BaseModel):
     prior_attempts: Annotated[
         list[Attempt], Field(description="The five latest closed ones, newest first.")
     ]
+    # Absent, never null, without a fence.
     lease_token: Annotated[
-        str | None, Field(description="The fence, if one was asked for; it is not shown again.")
-    ] = None
+        str, Field(description="The fence, if one was asked for; it is not shown again.")
+    ] = None  # type: ignore[assignment]
 
 
 class Leases(BaseModel):
@@ -277,15 +282,14 @@ class Trouble(BaseModel):
 
     code: Literal[tuple(STATUS)]  # type: ignore[valid-type]
     message: Annotated[str, Field(description="What happened, in words.")]
-    field: Annotated[str, Field(description="Which field was refused.")] = ""
-    state: Annotated[State, Field(description="The state that the todo was found in.")] = (
-        State.PENDING
-    )
-    attempt: Annotated[int, Field(description="How many of its attempts count.")] = 0
+    # None: these are absent where they do not apply, never null.
+    field: Annotated[str, Field(description="Which field was refused.")] = None  # type: ignore[assignment]
+    state: Annotated[State, Field(description="The state of the todo.")] = None  # type: ignore[assignment]
+    attempt: Annotated[int, Field(description="How many attempts count.")] = None  # type: ignore[assignment]
     outcome: Annotated[
         Outcome, Field(description="unknown: what was asked may have been done.")
-    ] = "none"
-    id: Annotated[str, Field(description="Under which the log has it.")] = ""
+    ] = None  # type: ignore[assignment]
+    id: Annotated[str, Field(description="Under which the log has it.")] = None  # type: ignore[assignment]
 
 
 class Error(BaseModel):

@@ -6,6 +6,7 @@ raises InvalidInput, TodoNotFound or TodoConflict and has written nothing. Calle
 """
 
 from todos.transitions.client import cancel, create, reject, resume, retry
+from todos.transitions.repeats import repeated
 from todos.transitions.worker import (
     Claim,
     claim,
@@ -15,6 +16,7 @@ from todos.transitions.worker import (
     heartbeat,
     interrupt,
     release,
+    token_hash,
 )
 
 __all__ = [
@@ -29,6 +31,8 @@ __all__ = [
     "interrupt",
     "reject",
     "release",
+    "repeated",
     "resume",
     "retry",
+    "token_hash",
 ]

@@ -192,8 +192,8 @@ def _new_token(fence: object) -> str | None:
     return secrets.token_urlsafe(32) if fence else None
 
 
-def _hash(token: object) -> bytes | None:
-    """What is stored and compared; a token that is no text fits nothing that was ever stored."""
+def token_hash(token: object) -> bytes | None:
+    """Of a lease token: what is stored and compared. What is no text fits nothing ever stored."""
     if isinstance(token, str):
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
     return None if token is None else b""
@@ -214,7 +214,7 @@ def _claim_params(
         "ttl": lease.requested(lease_ttl_seconds),
         "server_ttl": lease.SERVER_DEFAULT,
         "claimant": inputs.claimant_label(claimant),
-        "token": _hash(token),
+        "token": token_hash(token),
     }
 
 
@@ -225,7 +225,7 @@ def _holder_params(
         "endpoint": scope(endpoint),
         "id": inputs.todo_id(todo_id),
         "owner": owner_of(endpoint, owner),
-        "token": _hash(lease_token),
+        "token": token_hash(lease_token),
     }
 
 

@@ -1,6 +1,8 @@
 """Clients of the API: requests go through the whole ASGI application."""
 
 import asyncio
+import json
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,11 +12,14 @@ import pytest
 from django.db import connections
 
 from switchboard.asgi import application
+from tests.todos.api.asked import Asked
 from todos import endpoints, threads
+from todos.api.problems import STATUS
 from todos.models import Endpoint
 from todos.verbs import Verb
 
 ALL = list(Verb)
+THREADS = 4
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +30,37 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 @pytest.fixture(autouse=True)
-def _threads_share_the_connection(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """One thread, which works in the test's transaction while the test waits for it."""
+def _threads_of_the_test(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Of a test whose writes are committed, as in production. Of any other, one thread, which
+    works in the test's transaction while the test waits for it."""
+    marker = request.node.get_closest_marker("django_db")
+    if marker is not None and marker.kwargs.get("transaction"):
+        yield from _as_in_production(monkeypatch)
+    else:
+        request.getfixturevalue("db")
+        yield from _on_the_same_connection(monkeypatch)
+
+
+def _as_in_production(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    pool = ThreadPoolExecutor(THREADS)
+    monkeypatch.setattr(threads, "executor", lambda: pool)
+    monkeypatch.setattr(threads, "_pool_size", lambda: THREADS)
+    yield
+    # Each takes one of these, for none can be done before all have begun.
+    barrier = threading.Barrier(THREADS)
+
+    def close() -> None:
+        barrier.wait(timeout=10)
+        connections["default"].close()
+
+    for done in [pool.submit(close) for _ in range(THREADS)]:
+        done.result()
+    pool.shutdown()
+
+
+def _on_the_same_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ours = connections["default"]
     ours.inc_thread_sharing()
 
@@ -55,11 +89,18 @@ class Worker:
         headers = {"Authorization": f"Bearer {self.credential}"} | fields.pop("headers", {})
         return self.loop.run_until_complete(_ask(method, path, headers=headers, **fields))
 
+    def ask(self, asked: Asked, todo_id: str = "", **fields: Any) -> httpx.Response:
+        body = {} if asked.body is None else {"json": asked.body}
+        path = asked.path.format(id=todo_id)
+        return self.request(asked.method, path, **body | fields)
+
     def get(self, path: str, **params: Any) -> httpx.Response:
         return self.request("GET", path, params=params)
 
     def post(self, path: str, **body: Any) -> httpx.Response:
-        return self.request("POST", path, json=body)
+        # As Python's own encoder does it, which can say what no UTF-8 can.
+        headers = {"Content-Type": "application/json"}
+        return self.request("POST", path, content=json.dumps(body), headers=headers)
 
 
 async def _ask(method: str, path: str, **fields: Any) -> httpx.Response:
@@ -68,11 +109,23 @@ async def _ask(method: str, path: str, **fields: Any) -> httpx.Response:
         return await client.request(method, f"/api/v1/{path}", **fields)
 
 
+def trouble(answer: httpx.Response, status: int) -> dict[str, Any]:
+    """What an answer of this status says is wrong: always in the one shape."""
+    assert answer.status_code == status, answer.text
+    body = answer.json()
+    assert list(body) == ["error"]
+    error: dict[str, Any] = body["error"]
+    assert STATUS[error["code"]] == status
+    assert error["message"]
+    assert error.keys() <= {"code", "message", "field", "state", "attempt", "outcome", "id"}
+    return error
+
+
 Hire = Callable[..., Worker]
 
 
 @pytest.fixture
-def hire(loop: asyncio.AbstractEventLoop, db: None) -> Hire:
+def hire(loop: asyncio.AbstractEventLoop, _threads_of_the_test: None) -> Hire:
     """Vends an endpoint, by default with all verbs, and returns its client."""
 
     def make(**fields: Any) -> Worker:
