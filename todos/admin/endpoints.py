@@ -13,7 +13,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
-from todos import endpoints, inputs, selectors
+from todos import endpoints, inputs, selectors, trial
 from todos.admin.actions import ActingAdmin, Affected, Operation
 from todos.admin.forms import VendForm
 from todos.admin.shown import isolated, stamp, visible
@@ -95,6 +95,7 @@ class EndpointAdmin(ActingAdmin):
         "id",
         "owner",
         "queues_shown",
+        "verbs_shown",
         "live",
         "lease",
         "credential_prefix",
@@ -127,7 +128,7 @@ class EndpointAdmin(ActingAdmin):
         patch_cache_control(response, private=True)
         return response
 
-    @sensitive_variables("credential")
+    @sensitive_variables()
     def _vend(self, request: HttpRequest) -> HttpResponse:
         name = request.user.get_username()
         form = VendForm(request.POST or None, initial={"owner": name})
@@ -154,6 +155,7 @@ class EndpointAdmin(ActingAdmin):
             "Endpoint vended",
             endpoint=endpoint,
             credential=credential,
+            curl=trial.curl(request.build_absolute_uri("/"), credential),
         )
 
     def _page(
@@ -212,6 +214,10 @@ class EndpointAdmin(ActingAdmin):
     @admin.display(description="Queues")
     def queues_shown(self, endpoint: Endpoint) -> str:
         return isolated(", ".join(endpoint.queues))
+
+    @admin.display(description="Verbs")
+    def verbs_shown(self, endpoint: Endpoint) -> str:
+        return ", ".join(endpoint.verbs)
 
     @admin.display(description="Live todos")
     def live(self, endpoint: Endpoint) -> str:

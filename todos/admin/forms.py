@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 
 from todos import inputs, lease, selectors
 from todos.errors import InvalidInput
+from todos.verbs import DRAIN, Verb
 
 
 class AnswerForm(forms.Form):
@@ -66,6 +67,16 @@ class VendForm(forms.Form):
     queues = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4, "class": "vLargeTextField"}),
         help_text="One per line. They cannot be changed afterwards.",
+    )
+    verbs = forms.MultipleChoiceField(
+        choices=[(str(verb), str(verb)) for verb in Verb],
+        initial=[str(verb) for verb in DRAIN],
+        widget=forms.CheckboxSelectMultiple,
+        help_text=(
+            "What it may do over HTTP. Those checked at first drain a queue; create, cancel and "
+            "reject are for clients, and whoever may retry can undo the attempt cap. They cannot "
+            "be changed afterwards."
+        ),
     )
     default_lease_ttl_seconds = forms.IntegerField(
         label="Default lease (s)",

@@ -72,10 +72,11 @@ def route(
     answers: dict[int, Any],
     *refusals: int,
     name: str | None = None,
+    extra: dict[str, Any] | None = None,
 ) -> Callable[[View], View]:
     """Declare a route: which verb it needs, what it answers, and which refusals are its own.
 
-    `name` is its operation's, if that is not the verb's.
+    `name` is its operation's, if that is not the verb's; `extra` goes into the document as it is.
     """
     may_refuse = {401, 422, 500, 503, *refusals} | ({403} if verb else set())
     if method == "POST":
@@ -86,4 +87,5 @@ def route(
         auth=Credential(verb),
         response=answers | dict.fromkeys(sorted(may_refuse), Error),
         operation_id=name or verb,
+        openapi_extra=extra,
     )

@@ -106,8 +106,6 @@ def complete(schema: dict[str, Any]) -> None:
                     if header := HEADERS.get(int(status)):
                         name, words, kind = header
                         headers[name] = _header(words, kind)
-                elif operation["operationId"] == Verb.EVENTS:
-                    answer["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
                 elif (operation["operationId"], str(status)) in _MADE:
                     answer["links"] = {str(verb): _link(verb) for verb in _ON_ONE_TODO}
                 answer["headers"] = headers

@@ -173,22 +173,6 @@ async def complete(
     return answers.ok(answers.todo(todo))
 
 
-@api.get(
-    "/events",
-    auth=Credential(Verb.EVENTS),
-    response={200: None},
-    operation_id="events",
-    openapi_extra=events.DOCUMENT,
-)
-async def follow(request: HttpRequest) -> HttpResponse:
-    """Follow the endpoint's own todos: a stream of hints, `text/event-stream`."""
-    return await events.respond(request)
-
-
-async def _moved(request: HttpRequest, work: Callable[[Endpoint], Todo]) -> HttpResponse:
-    return answers.ok(answers.todo(await call(request, work)))
-
-
 @route("POST", "/todos/{todo_id}/fail", Verb.FAIL, {200: schemas.Todo}, 404, 409)
 async def fail(request: HttpRequest, todo_id: str, body: schemas.Report = Report) -> HttpResponse:
     """End the attempt as failed: tried again after a while, or, at the cap, a dead letter."""
@@ -235,7 +219,7 @@ async def interrupt(request: HttpRequest, todo_id: str, body: schemas.Interrupt)
     return answers.ok(answers.todo(todo))
 
 
-@route("GET", "/events", Verb.EVENTS, {200: str}, 429)
+@route("GET", "/events", Verb.EVENTS, {200: None}, 429, extra=events.DOCUMENT)
 async def follow(request: HttpRequest) -> HttpResponse:
     """Follow the endpoint's own todos: a stream of hints, `text/event-stream`.
 

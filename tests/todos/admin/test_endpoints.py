@@ -4,6 +4,7 @@ import hashlib
 import logging
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.todos.admin.pages import HOSTILE, choose, confirm, list_of, page_of, 
 from todos import endpoints, selectors
 from todos.models import Endpoint, Todo
 from todos.states import DEAD, State
+from todos.verbs import DRAIN
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +62,21 @@ def test_an_operator_vends_an_endpoint(operator: Client) -> None:
     assert str(endpoint.pk) in response.text
 
 
+def test_beside_the_credential_is_a_line_to_try_it_with(operator: Client) -> None:
+    response = operator.post(ADD, opened(operator))
+    credential = credential_in(response)
+    line = f"curl -sS http://testserver/api/v1/whoami -H 'Authorization: Bearer {credential}'"
+    assert line in unescape(response.text)
+
+
+def test_the_verbs_are_those_that_are_checked(operator: Client) -> None:
+    assert opened(operator)["verbs"] == list(DRAIN)
+    operator.post(ADD, opened(operator) | {"verbs": ["retry", "get"]})
+    endpoint = Endpoint.objects.get()
+    assert endpoint.verbs == ["get", "retry"]
+    assert "get, retry" in text(operator.get(page_of(endpoint)))
+
+
 def test_lease_and_expiry_may_be_none(operator: Client) -> None:
     operator.post(ADD, opened(operator))
     endpoint = Endpoint.objects.get()
@@ -77,7 +94,8 @@ def test_the_credential_is_shown_once_and_kept_nowhere(
     assert credential
     assert response.status_code == 200
     assert response["Cache-Control"].startswith("no-store")
-    assert response.text.count(credential) == 1
+    # By itself, and in the line to try it with.
+    assert response.text.count(credential) == 2
     secret = credential[12:]
     assert secret not in str(response.request)
     assert secret not in "".join(morsel.output() for morsel in operator.cookies.values())
@@ -113,6 +131,8 @@ def test_the_form_sent_again_vends_nothing_and_shows_nothing(operator: Client) -
         ("queues", "", "This field is required"),
         ("queues", " \n ", "This field is required"),
         ("queues", "inbox\n__other__", "is reserved for metrics"),
+        ("verbs", [], "This field is required"),
+        ("verbs", ["get", "sing"], "sing is not one of the available choices"),
         ("queues", "x" * 201, "Must have at most 200 characters"),
         ("default_lease_ttl_seconds", "59", "greater than or equal to 60"),
         ("default_lease_ttl_seconds", "86401", "less than or equal to 86400"),
@@ -122,7 +142,7 @@ def test_the_form_sent_again_vends_nothing_and_shows_nothing(operator: Client) -
     ],
 )
 def test_a_refusal_is_shown_at_its_field(
-    field: str, value: str, problem: str, operator: Client
+    field: str, value: str | list[str], problem: str, operator: Client
 ) -> None:
     response = operator.post(ADD, opened(operator) | {field: value})
     assert problem in str(response.context["form"].errors[field])

@@ -53,7 +53,10 @@ def test_the_default_grant_drains(hire: Hire) -> None:
     worker = hire(verbs=None)
     assert worker.get("whoami").json()["verbs"] == list(DRAIN)
     refused = {
-        name for name, asked in EVERY.items() if worker.ask(asked, "td_x").status_code == 403
+        name
+        for name, asked in EVERY.items()
+        # A stream that is granted would not end.
+        if name != "events" and worker.ask(asked, "td_x").status_code == 403
     }
     assert refused == {"create", "cancel", "reject", "retry"}
 

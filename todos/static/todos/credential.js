@@ -1,11 +1,8 @@
 "use strict";
 
 const box = document.getElementById("credential-box");
-const shown = document.getElementById("credential");
-const copy = document.getElementById("copy-credential");
-const copied = document.getElementById("copied");
 
-if (shown) {
+function offerToCopy(shown, copy, copied) {
     shown.addEventListener("focus", () => shown.select());
     copy.hidden = false;
     copy.addEventListener("click", async () => {
@@ -18,6 +15,12 @@ if (shown) {
             copied.textContent = "Press Ctrl-C: it is selected.";
         }
     });
+}
+
+if (box) {
+    const part = (id) => document.getElementById(id);
+    offerToCopy(part("credential"), part("copy-credential"), part("copied"));
+    offerToCopy(part("curl"), part("copy-curl"), part("copied-curl"));
     // A page that comes back from the browser's memory must not show it again.
     window.addEventListener("pagehide", () => box.remove());
 }
