@@ -51,7 +51,7 @@ ERRORS: dict[str, tuple[str, dict[str, Any]]] = {
         {"message": "the body must have at most 262144 bytes"},
     ),
     "rate_limited": (
-        "The endpoint has created too many todos within a minute.",
+        "Too many todos were created within a minute, or too many streams are open.",
         {"message": "the endpoint may create 600 todos a minute; try again in 1 s"},
     ),
     "unsupported_media_type": (

@@ -22,7 +22,8 @@ def test_newest_first_and_without_documents(worker: Worker) -> None:
 
 def test_page_by_page_while_others_create_and_claim(worker: Worker) -> None:
     made = [make_pending(endpoint=worker.endpoint).pk for _ in range(7)]
-    seen, cursor = [], {}
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         page = worker.get("todos", limit="3", **cursor).json()
         seen += [todo["id"] for todo in page["todos"]]
