@@ -4,6 +4,7 @@
 BIN := .venv/bin
 STAMP := .venv/installed
 CODE := manage.py switchboard settings_app todos dev tests
+PLAIN := benchmarks examples
 PORT ?= 8000
 export PORT
 
@@ -29,8 +30,8 @@ test-all: test test-system ## That, the pages in a browser, and the core suite o
 
 .PHONY: lint
 lint: $(STAMP) ## The part of the tests that runs nothing
-	$(BIN)/ruff check $(CODE) benchmarks
-	$(BIN)/ruff format --check $(CODE) benchmarks
+	$(BIN)/ruff check $(CODE) $(PLAIN)
+	$(BIN)/ruff format --check $(CODE) $(PLAIN)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy $(CODE)
 
@@ -50,8 +51,8 @@ browser: $(STAMP) ## The tests in a browser; some of them: make browser only="-k
 
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code, and mend what ruff can mend
-	$(BIN)/ruff check --fix $(CODE) benchmarks
-	$(BIN)/ruff format $(CODE) benchmarks
+	$(BIN)/ruff check --fix $(CODE) $(PLAIN)
+	$(BIN)/ruff format $(CODE) $(PLAIN)
 
 .PHONY: manage
 manage: $(STAMP) ## manage.py on the running `make run`: make manage do="reap --dry-run"

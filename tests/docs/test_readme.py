@@ -13,11 +13,16 @@ README = "README.md"
 
 @pytest.mark.django_db
 def test_the_example_prints_what_its_comments_say(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks(read(README), "python")
+    example, _ = blocks(read(README), "python")
     expected = re.findall(r"^print\(.*\)  # (.+)$", example, re.MULTILINE)
     assert len(expected) == example.count("print(")
     exec(compile(example, README, "exec"), {})
     assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_the_worker_is_the_example_that_is_tested() -> None:
+    _, worker = blocks(read(README), "python")
+    assert worker == read("examples/worker.py")
 
 
 REQUIRED = {"secret", "postgres", "redis_url", "hosts"}
