@@ -3,12 +3,14 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 
 from django.db import connection, transaction
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from settings_app import reading
 from todos import models
 from todos.inputs import OTHER_QUEUES
 from todos.sql import fetch_all
@@ -49,6 +51,8 @@ COUNTERS: dict[str, tuple[str, str, str | None, tuple[str, ...]]] = {
 }
 """Name in `todo_counters` → name, help, label of the cause, causes."""
 
+
+OVERDUE_COUNTED = 10_000
 
 LIVE_TODOS_BY_BITMAP = (
     "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'off', true)"
@@ -111,6 +115,28 @@ def read_counters() -> Iterable[Metric]:
         yield family
 
 
+def read_waits() -> Iterable[Metric]:
+    ttl = reading.interrupt_lease_ttl()
+    seconds = None if ttl is None else ttl // timedelta(seconds=1)
+    ((oldest, overdue),) = fetch_all("waits_now", {"ttl": seconds, "most": OVERDUE_COUNTED})
+    yield GaugeMetricFamily(
+        "switchboard_oldest_interrupt_seconds",
+        "Age of the oldest wait of all queues; 0 without one.",
+        value=oldest or 0,
+    )
+    yield GaugeMetricFamily(
+        "switchboard_interrupts_overdue",
+        f"Waits past the deadline that no tick has reclaimed yet, up to {OVERDUE_COUNTED}.",
+        value=overdue,
+    )
+    if seconds is not None:
+        yield GaugeMetricFamily(
+            "switchboard_interrupt_lease_ttl_seconds",
+            "How long a wait may last, as the next tick reads it; left out while the sweep is off.",
+            value=seconds,
+        )
+
+
 def read_reaper() -> Iterable[Metric]:
     for (seconds,) in fetch_all("last_tick", {}):
         yield GaugeMetricFamily(
@@ -123,6 +149,7 @@ def read_reaper() -> Iterable[Metric]:
 READERS: dict[str, Callable[[], Iterable[Metric]]] = {
     "queues": read_queues,
     "counters": read_counters,
+    "waits": read_waits,
     "reaper": read_reaper,
 }
 
