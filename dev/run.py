@@ -204,7 +204,7 @@ Three things to try:
      wait that is 25 hours old: "reaped expired leases count=1". It is pending again then in
      {url}admin/todos/todo/
   2. Set interrupt_lease_ttl_seconds to 3600 in {url}admin/settings_app/setting/
-     and the next tick takes the two waits that are hours old; at 0 no tick takes any.
+     It says what that would do, and asks. The next tick takes the two waits that are hours old.
   3. In a second terminal, `make manage do="reap --dry-run"` says what the next tick would do and
      `make manage do=doctor` checks every invariant.
 

@@ -181,6 +181,16 @@ def test_the_oldest_is_named_with_its_queue_and_holder(stamped: bool, desk: Endp
     assert words.endswith(", queue reviews, holder grace.")
 
 
+def test_the_oldest_is_nobodys_whose_endpoint_ended_at_the_same_moment() -> None:
+    before, mine, behind = (make_waiting(age=22 * HOUR) for _ in range(3))
+    ended = Endpoint.objects.filter(pk__in=[before.endpoint_id, behind.endpoint_id])
+    ended.update(expires_at="2020-01-01T00:00:00Z")
+    Todo.objects.update(interrupted_at=mine.created_at - 22 * HOUR)
+    oldest = ttl_effect.foresee(None, "3600").waits.oldest
+    assert oldest is not None
+    assert oldest.id == mine.pk
+
+
 def test_hostile_names_stay_on_one_line_and_are_cut(desk: Endpoint) -> None:
     make_waiting(endpoint=desk, owner="\u202e\u2028" + "x" * 190, age=22 * HOUR)
     words = ttl_effect.foresee(None, "3600").oldest_in_words
