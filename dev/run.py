@@ -200,9 +200,9 @@ Switchboard is up: {url}
   login: {login["user"]}   password: {password}
 
 Three things to try:
-  1. Watch this log. On the first start the reaper's tick reclaims, in about half a minute, the demo
-     wait that is 25 hours old: "reaped expired leases count=1". It is pending again then in
-     {url}admin/todos/todo/
+  1. Open the board, {url}board/ . On the first start it shows in about half a
+     minute how the reaper's tick reclaims the demo wait that is 25 hours old, and this log says
+     "reaped expired leases count=1". Answer another wait there.
   2. Set interrupt_lease_ttl_seconds to 3600 in {url}admin/settings_app/setting/
      It says what that would do, and asks. The next tick takes the two waits that are hours old.
   3. In a second terminal, `make manage do="reap --dry-run"` says what the next tick would do and

@@ -36,6 +36,8 @@ SECURE_HSTS_SECONDS = (
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 INSTALLED_APPS = [
+    # Before the admin, some of whose templates it replaces.
+    "todos",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -47,7 +49,6 @@ INSTALLED_APPS = [
     "ninja",  # the style sheet and the script of the page of the API
     "switchboard",
     "settings_app",
-    "todos",
 ]
 MIDDLEWARE = [
     "switchboard.requests.trace_user",

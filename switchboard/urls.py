@@ -1,5 +1,5 @@
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 from todos.api.urls import urls as api_urls
@@ -9,5 +9,6 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("api/v1/", api_urls),
+    path("board/", include("todos.board.urls")),
     path("metrics", metrics, name="metrics"),
 ]

@@ -3,39 +3,59 @@
 Rows are committed: mark each test `django_db(transaction=True)`, or the module.
 """
 
-import os
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.conf import LazySettings
+from playwright._impl._sync_base import SyncBase
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from dev.test_browser import CHROMIUM
 from tests.browser.people import cookie_of
 from tests.processes.programs import Programs, own_broker
+from todos.feed.publisher import publisher
 
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _playwright_runs_a_loop_in_this_thread(request: pytest.FixtureRequest) -> None:
-    """Django would take every query of a test for one that blocks that loop."""
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+def _call(self: SyncBase, awaitable: Awaitable[Any]) -> Any:
+    """A call of Playwright, after which this thread looks like one without an event loop again.
+
+    Else Django would give what a test does another connection than its fixtures, and refuse it.
+    """
+    asyncio._set_running_loop(self._loop)
+    try:
+        return _their_call(self, awaitable)
+    finally:
+        asyncio._set_running_loop(None)
+
+
+_their_call = SyncBase._sync
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setattr(SyncBase, "_sync", _call)
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield browser
         browser.close()
+        asyncio._set_running_loop(browser._loop)
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture
-def programs(transactional_db: None, tmp_path: Path) -> Iterator[Programs]:
+def programs(transactional_db: None, tmp_path: Path, settings: LazySettings) -> Iterator[Programs]:
     with own_broker() as broker:
+        # So that the web process hears of what this one does, too.
+        settings.REDIS_URL = broker.url
+        publisher._forget()
         yield Programs(broker, tmp_path)
+    publisher._forget()
 
 
 @pytest.fixture
@@ -62,6 +82,7 @@ def open_page(chromium: Browser, site: str) -> Iterator[Open]:
             context.add_cookies([{**cookie_of(user), "url": site}])  # type: ignore[typeddict-item]
         page = context.new_page()
         page.set_default_timeout(15_000)
+        page.set_default_navigation_timeout(30_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda message: _complain(message.type, message.text, complaints))
         page.goto(path)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_an_operator_logs_in_and_is_taken_to_the_page_that_was_asked_for(open_page: Open) -> None:
     make_operator()
     page = open_page("/admin/todos/todo/")
-    expect(page).to_have_title("Log in | Django site admin")
+    expect(page).to_have_title("Log in | Switchboard")
     assert not serious_issues(page)
     page.get_by_label("Username").fill("operator")
     page.get_by_label("Password").fill(PASSWORD)

@@ -37,6 +37,13 @@ def reaped(ended_from: str, disposition: str) -> dict[str, object]:
     return {"ended_at": NOW, "ended_from": ended_from} | outcome
 
 
+def reclaim_of(todo: Todo, disposition: str) -> dict[str, object]:
+    """As `reaped`, of a wait: the ledger remembers when it began, which the todo forgets."""
+    assert todo.interrupted_at
+    began = todo.interrupted_at - Todo.objects.get(pk=todo.pk).updated_at
+    return reaped(todo.state, disposition) | {"waited_since": began}
+
+
 def without_result(seen: Seen) -> dict[str, object]:
     return {name: value for name, value in seen.columns.items() if name != "result"}
 
@@ -95,7 +102,7 @@ def test_a_lapsed_wait_below_the_cap_is_requeued_with_what_was_asked(state: str)
         assert reaper.reap_interrupted() == 1
     assert seen.columns == LET_GO_OF_WAIT | {"state": "pending"}
     assert result_of(todo) == ASKED
-    assert seen.attempts == {1: reaped(state, "requeued")}
+    assert seen.attempts == {1: reclaim_of(todo, "requeued")}
     assert seen.hooks == ["pending", "ready: requeued"]
     assert_invariants()
 
@@ -107,7 +114,7 @@ def test_a_lapsed_wait_at_the_cap_is_a_dead_letter_that_says_why(state: str, ask
     with watch(todo) as seen:
         assert reaper.reap_interrupted() == 1
     assert without_result(seen) == LET_GO_OF_WAIT | DEAD
-    assert seen.attempts == {2: reaped(state, "dead_lettered")}
+    assert seen.attempts == {2: reclaim_of(todo, "dead_lettered")}
     assert seen.hooks == ["failed"]
     since = in_utc(todo.interrupted_at)
     assert result_of(todo) == {
@@ -124,7 +131,7 @@ def test_an_operator_reclaims_a_wait_of_any_age(state: str) -> None:
     with watch(todo) as seen:
         reclaimed = reaper.reclaim_now(todo.pk)
     assert seen.columns == LET_GO_OF_WAIT | {"state": "pending"}
-    assert seen.attempts == {1: reaped(state, "requeued")}
+    assert seen.attempts == {1: reclaim_of(todo, "requeued")}
     assert seen.hooks == ["pending", "ready: requeued"]
     assert (reclaimed.state, reclaimed.result) == ("pending", ASKED)
     assert_invariants()
@@ -135,7 +142,7 @@ def test_an_operators_reclaim_at_the_cap_is_a_dead_letter_that_names_the_operato
     with watch(todo) as seen:
         reclaimed = reaper.reclaim_now(todo.pk)
     assert without_result(seen) == LET_GO_OF_WAIT | DEAD
-    assert seen.attempts == {1: reaped("input-required", "dead_lettered")}
+    assert seen.attempts == {1: reclaim_of(todo, "dead_lettered")}
     assert seen.hooks == ["failed"]
     assert reclaimed.result == result_of(todo)
     assert result_of(todo) == {

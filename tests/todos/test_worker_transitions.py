@@ -54,6 +54,7 @@ def opened(todo: Todo, *, seq: int = 1, attempt: int = 1, **others: Any) -> dict
         "lease_expires_at": seconds(300),
         "ended_at": None,
         "ended_from": None,
+        "waited_since": None,
         "outcome": None,
         "disposition": None,
         "summary": None,

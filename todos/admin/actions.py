@@ -134,7 +134,8 @@ class ActingAdmin(ReadOnlyAdmin):
         form = operation.form(request.POST if confirmed else None) if operation.form else None
         if operation.asks and not (confirmed and (form is None or form.is_valid())):
             return self._ask(request, operation, keys, form, back)
-        self._tell(request, operation, self._do(request, operation, keys, form))
+        data = form.cleaned_data if form else {}
+        self._tell(request, operation, self.carry_out(request, operation, keys, data))
         return HttpResponseRedirect(back)
 
     def _ask(
@@ -162,15 +163,25 @@ class ActingAdmin(ReadOnlyAdmin):
         request.current_app = self.admin_site.name
         return TemplateResponse(request, "admin/todos/confirm.html", context)
 
-    def _do(
-        self, request: HttpRequest, operation: Operation, keys: list[str], form: forms.Form | None
+    def carry_out(
+        self,
+        request: HttpRequest,
+        operation: Operation,
+        keys: list[str],
+        data: dict[str, Any],
+        guard: Callable[[str], None] | None = None,
     ) -> Report:
+        """Do it to each row, with its entry in the log, and say what was refused and why.
+
+        `guard` may refuse a row by a SwitchboardError, in the transaction that would change it.
+        """
         report = Report()
-        data = form.cleaned_data if form else {}
         for key in keys:
             try:
                 if operation.one_commit:
                     with transaction.atomic():
+                        if guard is not None:
+                            guard(key)
                         self.log_change(request, operation.run(key, data), f"{operation.done}.")
                 else:
                     self.log_change(request, self.subject(key), f"{operation.done}.")

@@ -67,6 +67,7 @@ class AttemptAdmin(BoundedAdmin):
         "lease_expires_at",
         "ended",
         "ended_from",
+        "waited_since",
         "outcome",
         "disposition",
         "summary_shown",

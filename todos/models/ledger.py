@@ -7,7 +7,7 @@ from todos.inputs import MAX_LABEL_LENGTH
 from todos.models.endpoint import Endpoint
 from todos.models.fields import StatementTimestamp
 from todos.models.todo import Todo
-from todos.states import DIED, Outcome
+from todos.states import DIED, INTERRUPT_STATES, Outcome
 
 
 class Attempt(models.Model):
@@ -32,6 +32,8 @@ class Attempt(models.Model):
     last_heartbeat_at = models.DateTimeField(null=True, blank=True)
     lease_expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
+    waited_since = models.DateTimeField(null=True, blank=True)
+    """Of a reclaimed wait: when it began. The todo itself forgets it."""
     ended_from = models.CharField(max_length=16, null=True, blank=True)
     outcome = models.CharField(max_length=16, null=True, blank=True)
     disposition = models.CharField(max_length=16, null=True, blank=True)
@@ -59,6 +61,12 @@ class Attempt(models.Model):
                 fields=["outcome", "id"],
                 name="todo_attempts_outcome_idx",
                 condition=Q(outcome__in=[o for o in Outcome if o != Outcome.COMPLETED]),
+            ),
+            # board/reclaims.sql. A claim and a complete write nothing here either.
+            models.Index(
+                fields=["ended_at"],
+                name="todo_attempts_reclaimed_idx",
+                condition=Q(outcome=Outcome.REAPED, ended_from__in=INTERRUPT_STATES),
             ),
         ]
 

@@ -5,10 +5,10 @@ WITH {{held}}, endpoint AS MATERIALIZED (
     FROM held h JOIN endpoints e ON e.id = h.endpoint_id
 ), due AS MATERIALIZED (
     SELECT h.id, h.queue, h.state, h.attempts_total, h.attempt >= h.max_attempts AS at_cap,
-           EXTRACT(EPOCH FROM statement_timestamp() - h.interrupted_at)::double precision AS waited
+           h.interrupted_at AS waited_since
     FROM held h JOIN endpoint e ON e.active
     WHERE h.state IN ('input-required', 'auth-required') AND NOT h.unseen
 ), {{reclaim}}, {{count_reaped}}
-SELECT {{found}}, (SELECT e.active FROM endpoint e), (SELECT d.waited FROM due d),
+SELECT {{found}}, (SELECT e.active FROM endpoint e), (SELECT {{waited}} FROM due d),
        {{todo}}
 FROM held h LEFT JOIN written t ON true

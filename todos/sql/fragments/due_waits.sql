@@ -2,7 +2,7 @@
 -- revocation: requeueing what nobody can claim would make a churn machine of it.
 due AS MATERIALIZED (
     SELECT t.id, t.queue, t.state, t.attempts_total, t.attempt >= t.max_attempts AS at_cap,
-           EXTRACT(EPOCH FROM statement_timestamp() - t.interrupted_at)::double precision AS waited
+           t.interrupted_at AS waited_since
     FROM todos t CROSS JOIN (SELECT %(ttl)s::bigint) ttl (seconds)
     WHERE t.state IN ('input-required', 'auth-required')
       AND {{lapsed_wait}} AND {{of_active}}

@@ -3,6 +3,7 @@
 closed AS (
     UPDATE todo_attempts a
     SET ended_at = statement_timestamp(), ended_from = d.state, outcome = 'reaped',
+        waited_since = d.waited_since,
         disposition = CASE WHEN d.at_cap THEN 'dead_lettered' ELSE 'requeued' END
     FROM due d
     WHERE a.todo_id = d.id AND a.seq = d.attempts_total AND a.ended_at IS NULL
