@@ -14,7 +14,7 @@ from todos.api import document
 from todos.api.calls import Credential
 from todos.api.problems import InvalidArgument, UnsupportedMediaType
 from todos.api.schemas import Error
-from todos.verbs import Verb
+from todos.verbs import DRAIN, Verb
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -81,11 +81,19 @@ def route(
     may_refuse = {401, 422, 500, 503, *refusals} | ({403} if verb else set())
     if method == "POST":
         may_refuse |= {413, 415}
-    return api.api_operation(
-        [method],
-        path,
-        auth=Credential(verb),
-        response=answers | dict.fromkeys(sorted(may_refuse), Error),
-        operation_id=name or verb,
-        openapi_extra=extra,
-    )
+
+    def declare(view: View) -> View:
+        summary, _, _ = (view.__doc__ or "").partition("\n")
+        declared: View = api.api_operation(
+            [method],
+            path,
+            auth=Credential(verb),
+            response=answers | dict.fromkeys(sorted(may_refuse), Error),
+            operation_id=name or verb,
+            summary=summary.rstrip("."),
+            tags=["draining a queue" if verb in (None, *DRAIN) else "granted on request"],
+            openapi_extra=extra,
+        )(view)
+        return declared
+
+    return declare
