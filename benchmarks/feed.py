@@ -45,12 +45,14 @@ def receiver_of(contender: str) -> Callable[..., None] | None:
         message.add(hint_of(todo, transition, None))
         return message.encode()
 
-    def publish_each(sender: object, *, todo: Any, transition: str, **_: Any) -> None:
-        client.publish(channel(), encoded(todo, transition))
+    def publish_each(sender: object, *, todos: Any, transition: str, **_: Any) -> None:
+        for todo in todos:
+            client.publish(channel(), encoded(todo, transition))
 
-    def notify_each(sender: object, *, todo: Any, transition: str, **_: Any) -> None:
+    def notify_each(sender: object, *, todos: Any, transition: str, **_: Any) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify('feed', %s)", [encoded(todo, transition).decode()])
+            for todo in todos:
+                cursor.execute("SELECT pg_notify('feed', %s)", [encoded(todo, transition).decode()])
 
     return {
         ALONE: None,
@@ -73,14 +75,14 @@ def work(contender: str, endpoint_id: Any, pairs: int, pipe: Connection) -> None
 
     connections.close_all()
     from todos import transitions
-    from todos.hooks import todo_transitioned
+    from todos.hooks import todos_transitioned
     from todos.metrics.deltas import deltas
     from todos.models import Endpoint
 
     deltas.interval = None
-    todo_transitioned.disconnect(dispatch_uid="feed")
+    todos_transitioned.disconnect(dispatch_uid="feed")
     if receiver := receiver_of(contender):
-        todo_transitioned.connect(receiver, weak=False)
+        todos_transitioned.connect(receiver, weak=False)
     endpoint = Endpoint.objects.get(pk=endpoint_id)
     pipe.send("ready")
     while pipe.recv():

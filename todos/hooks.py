@@ -22,6 +22,9 @@ in seconds; else None."""
 todo_ready = Signal()
 """Sent with `todo` when it lands in `pending`, and `reason`: `created` or `requeued`."""
 
+todos_transitioned = Signal()
+"""Sent once for all `todos` of a commit, with `transition` and `waited`, by the id of each: a sweep
+writes thousands a second, and a signal for each would cost it as much as the database does."""
 
 endpoint_ended = Signal()
 """Sent with `endpoint_id` when an endpoint is revoked. One that expires ends by the clock."""
@@ -40,6 +43,9 @@ def announce_end(endpoint_id: UUID) -> None:
 
 
 def _send(transition: str, todos: Sequence[Todo], waited: Mapping[str, float]) -> None:
+    todos_transitioned.send_robust(Todo, todos=todos, transition=transition, waited=waited)
+    if not (todo_transitioned.has_listeners(Todo) or todo_ready.has_listeners(Todo)):
+        return
     created = transition == "create"
     for todo in todos:
         event = "created" if created else todo.state

@@ -5,6 +5,7 @@ of one's own has to (`contextvars.copy_context().run`), and whatever outlives th
 started it must not: `create_task(…, context=Context())`.
 """
 
+from collections.abc import Iterable
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -65,8 +66,9 @@ def leave(token: Token[Request | None]) -> None:
     _current.reset(token)
 
 
-def follow(sender: object, *, todo: Any, transition: str, **_: Any) -> None:
-    """Receiver of `hooks.todo_transitioned`."""
+def follow(sender: object, *, todos: Iterable[Any], transition: str, **_: Any) -> None:
+    """Receiver of `hooks.todos_transitioned`."""
     request = _current.get()
     if request is not None:
-        request.note(transition, todo.pk)
+        for todo in todos:
+            request.note(transition, todo.pk)

@@ -94,6 +94,13 @@ class Message:
     def __bool__(self) -> bool:
         return bool(self._hints or self.places or self.everywhere or self.ended)
 
+    def note(self, todo: Todo, transition: str, waited: float | None) -> None:
+        """Add the hint of a todo; where there is no room for it, it is not even made."""
+        if len(self._hints) < MAX_HINTS or todo.id in self._hints:
+            self.add(hint_of(todo, transition, waited))
+        else:
+            self._add_place((str(todo.endpoint_id), todo.queue))
+
     def add(self, hint: Hint) -> None:
         before = self._hints.pop(hint.todo, None)
         if before is not None and before.transition in RECLAIMS:

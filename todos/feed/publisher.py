@@ -8,6 +8,7 @@ import atexit
 import logging
 import os
 import threading
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from todos.feed.message import Message, channel, hint_of
+from todos.feed.message import Message, channel
 from todos.models import Todo
 
 logger = logging.getLogger(__name__)
@@ -47,10 +48,13 @@ class Publisher:
         self._client: redis.Redis | None = None
         self._lost = False
 
-    def add(self, todo: Todo, transition: str, waited: float | None = None) -> None:
-        hint = hint_of(todo, transition, waited)
+    def add(
+        self, todos: Iterable[Todo], transition: str, waited: Mapping[str, float] | None = None
+    ) -> None:
+        spans = waited or {}
         with self._lock:
-            self._message.add(hint)
+            for todo in todos:
+                self._message.note(todo, transition, spans.get(todo.id))
         self._wake_up()
 
     def end(self, endpoint: UUID) -> None:
@@ -121,10 +125,10 @@ def flush_at_exit(**_: Any) -> None:
 
 
 def enqueue(
-    sender: object, *, todo: Todo, transition: str, waited: float | None = None, **_: Any
+    sender: object, *, todos: Iterable[Todo], transition: str, waited: Mapping[str, float], **_: Any
 ) -> None:
-    """Receiver of `hooks.todo_transitioned`."""
-    publisher.add(todo, transition, waited)
+    """Receiver of `hooks.todos_transitioned`."""
+    publisher.add(todos, transition, waited)
 
 
 def end(sender: object, *, endpoint_id: UUID, **_: Any) -> None:

@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
@@ -102,8 +103,9 @@ def flush_at_exit(**_: Any) -> None:
         logger.warning("the last counts are lost: %s", first_line(error))
 
 
-def count(sender: object, *, todo: Todo, transition: str, **_: Any) -> None:
-    """Receiver of `hooks.todo_transitioned`."""
+def count(sender: object, *, todos: Iterable[Todo], transition: str, **_: Any) -> None:
+    """Receiver of `hooks.todos_transitioned`."""
     if counted := _COUNTED.get(transition):
         name, cause = counted
-        deltas.add((name, todo.queue, cause))
+        for todo in todos:
+            deltas.add((name, todo.queue, cause))

@@ -130,7 +130,7 @@ def test_a_mass_of_transitions_is_a_few_bounded_messages(loop: Loop) -> None:
         with transaction.atomic():
             for number in range(20_000):
                 todo.pk = f"td_{number}"
-                publisher.publisher.add(todo, "reclaim lapsed wait", 90_000.0)
+                publisher.publisher.add([todo], "reclaim lapsed wait", {todo.pk: 90_000.0})
         took = time.monotonic() - began
         wait_until(lambda: heard.resyncs, "the word to look again", seconds=3)
     ticks = took / publisher.TICK_SECONDS + 2
@@ -152,7 +152,7 @@ def test_a_slow_listener_is_told_to_look_again_and_holds_no_more_than_its_bound(
         loop.call(lambda: listeners.add(slow))
         for number in range(subscriber.MAX_WAITING + 1):
             todo.pk = f"td_{number}"
-            publisher.publisher.add(todo, "create")
+            publisher.publisher.add([todo], "create")
             if number % 400 == 399:
                 publisher.publisher.flush()
         wait_until(lambda: len(quick.hints) == subscriber.MAX_WAITING + 1, "all hints", seconds=5)
@@ -218,7 +218,7 @@ def test_what_is_kept_for_a_redis_that_is_away_is_bounded(redis_server: Valkey) 
     away = Publisher()
     for number in range(5_000):
         todo.pk = f"td_{number}"
-        away.add(todo, "create")
+        away.add([todo], "create")
     assert len(away._message.hints) <= MAX_HINTS
 
 

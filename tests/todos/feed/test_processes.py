@@ -67,7 +67,7 @@ def test_a_child_sends_nothing_of_what_its_parent_had_gathered(
 ) -> None:
     todo = make_waiting()
     with loop.listening() as heard:
-        publisher.add(todo, "interrupt")
+        publisher.add([todo], "interrupt")
         connections.close_all()
         child = os.fork()
         if not child:
