@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.scratch import scratch_database  # sets Django up, so it comes first
+from benchmarks.scratch import scratch_database, use  # sets Django up, so it comes first
 
 # isort: split
 from django.contrib.auth.models import User
@@ -146,28 +146,20 @@ def main() -> None:
 
 
 def run(rounds: int, sizes: dict[str, int]) -> None:
-    base = connection.settings_dict
-    own = base["NAME"]
+    own = connection.settings_dict["NAME"]
     with connection.cursor() as cursor:
         for alias in sizes:
             cursor.execute(f"CREATE DATABASE {alias}")
     clients = {}
     for alias, number in sizes.items():
         began = time.monotonic()
-        use(base, alias)
+        use(alias)
         clients[alias] = prepare(number)
         print(f"{alias}: {number:,} todos in {time.monotonic() - began:.0f} s", file=sys.stderr)
     try:
-        measure(base, clients, rounds)
+        measure(clients, rounds)
     finally:
-        use(base, own)
-
-
-def use(base: dict[str, Any], name: str) -> None:
-    """Let Django's only connection be to that database."""
-    connection.close()
-    base["NAME"] = name
-    connection.ensure_connection()
+        use(own)
 
 
 def prepare(number: int) -> tuple[Any, dict[str, str]]:
@@ -178,13 +170,13 @@ def prepare(number: int) -> tuple[Any, dict[str, str]]:
     return client, pages()
 
 
-def measure(base: dict[str, Any], clients: dict[str, Any], rounds: int) -> None:
+def measure(clients: dict[str, Any], rounds: int) -> None:
     names = list(next(iter(clients.values()))[1])
     times: dict[tuple[str, str], list[float]] = {}
     for number in range(rounds + 1):
         for name in names:
             for alias, (client, urls) in clients.items():
-                use(base, alias)
+                use(alias)
                 began = time.perf_counter()
                 response = client.get(urls[name])
                 took = time.perf_counter() - began

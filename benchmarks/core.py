@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import procrastinate
-import psycopg
 from django.db import connection
 from procrastinate.jobs import Status
 
-from benchmarks.scratch import interleaved, scratch_database, table
+from benchmarks.scratch import bare_session, interleaved, scratch_database, table
 from todos import endpoints, transitions
 from todos.sql import statement
 
@@ -62,10 +61,7 @@ def through_transitions(endpoint: Any, pairs: int) -> Callable[[], float]:
 
 def by_bare_psycopg(endpoint: Any, pairs: int) -> Callable[[], float]:
     """The very same SQL and parameters, and nothing around it."""
-    params = {**connection.get_connection_params()}
-    for key in ("cursor_factory", "context", "prepare_threshold"):
-        params.pop(key, None)
-    session = psycopg.connect(**params, autocommit=True, prepare_threshold=1)
+    session = bare_session()
     claim_next, complete = statement("claim_next"), statement("complete")
     claiming = {
         "endpoint": str(endpoint.pk),

@@ -6,8 +6,10 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import django
+import psycopg
 from django.core.management import call_command
 from django.db import connection
 
@@ -37,8 +39,10 @@ def scratch_database() -> Iterator[str]:
         call_command("migrate", verbosity=0)
         yield _server.url
     finally:
+        from todos.feed.publisher import publisher
         from todos.metrics.deltas import deltas
 
+        publisher.flush()
         deltas.flush()
         deltas.interval = None
         connection.close()
@@ -50,6 +54,21 @@ def scratch_database() -> Iterator[str]:
 def server_pids() -> list[int]:
     """PostgreSQL's, whose children are its sessions, and Valkey's."""
     return [int((_server.data / "postmaster.pid").read_text().split()[0]), _broker.pid]
+
+
+def use(name: str) -> None:
+    """Let Django's only connection be to that database of the same server."""
+    connection.close()
+    connection.settings_dict["NAME"] = name
+    connection.ensure_connection()
+
+
+def bare_session() -> psycopg.Connection[Any]:
+    """Autocommitted and prepared, with the options of Django's connection and nothing around it."""
+    params = {**connection.get_connection_params()}
+    for key in ("cursor_factory", "context"):
+        params.pop(key, None)
+    return psycopg.connect(**params, autocommit=True)
 
 
 def interleaved(
