@@ -26,7 +26,7 @@ run: $(STAMP) ## Start everything on port 8000 (another: make run PORT=8001); Ct
 test: lint pytest ## Everything that needs wheels alone: lint, types, import rules, tests
 
 .PHONY: test-all
-test-all: test test-system ## That, the pages in a browser, the alert rules, and PostgreSQL 15
+test-all: test test-system ## That, the pages in a browser, the shell's example, the alert rules, and PostgreSQL 15
 
 .PHONY: lint
 lint: $(STAMP) ## The part of the tests that runs nothing
@@ -43,6 +43,7 @@ pytest: $(STAMP) ## The tests alone; some of them: make pytest only="tests/platf
 test-system: $(STAMP) ## What test-all adds to test
 	$(BIN)/python -m dev.test_prometheus
 	$(BIN)/python -m dev.test_install
+	$(BIN)/python -m dev.test_shell
 	$(BIN)/python -m dev.test_browser
 	$(BIN)/python -m dev.test_system
 

@@ -68,8 +68,14 @@ class Desk:
         assert answer.status_code == 200, answer.text
 
 
-@pytest.fixture(params=["worker.py", "worker.sh"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path, settings: LazySettings) -> Iterator[Desk]:
+@pytest.fixture
+def script() -> str:
+    """The example that is tested: `tests/shell` has the other one."""
+    return "worker.py"
+
+
+@pytest.fixture
+def desk(script: str, tmp_path: Path, settings: LazySettings) -> Iterator[Desk]:
     with ExitStack() as stack:
         broker = stack.enter_context(own_broker())
         settings.REDIS_URL = broker.url
@@ -80,7 +86,6 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, settings: LazySettings)
         stack.enter_context(programs.beat())
         site = stack.enter_context(_web(broker.url, tmp_path))
         endpoint, credential = endpoints.vend(name="desk", queues=["inbox"])
-        script = request.param
         interpreter = sys.executable if script.endswith(".py") else "bash"
         yield Desk(tmp_path, site, endpoint, credential, interpreter, script)
 
