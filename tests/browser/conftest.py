@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import greenlet
 import pytest
 from django.conf import LazySettings
 from playwright._impl._sync_base import SyncBase
@@ -25,12 +26,14 @@ def _call(self: SyncBase, awaitable: Awaitable[Any]) -> Any:
     """A call of Playwright, after which this thread looks like one without an event loop again.
 
     Else Django would give what a test does another connection than its fixtures, and refuse it.
+    What Playwright itself calls, such as the handler of a route, is within the loop and stays so.
     """
     asyncio._set_running_loop(self._loop)
     try:
         return _their_call(self, awaitable)
     finally:
-        asyncio._set_running_loop(None)
+        called_by_playwright = greenlet.getcurrent().parent is not None
+        asyncio._set_running_loop(self._loop if called_by_playwright else None)
 
 
 _their_call = SyncBase._sync
