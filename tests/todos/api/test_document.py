@@ -90,7 +90,7 @@ def test_what_is_shown_of_a_row() -> None:
     assert set(schemas.Todo.model_fields) == columns | {"dead_letter"}
     assert set(answers.ATTEMPT_FIELDS) == set(schemas.Attempt.model_fields)
     columns = {field.attname for field in Attempt._meta.concrete_fields}
-    hidden = {"id", "todo_id", "claimer_endpoint_id", "lease_token_hash"}
+    hidden = {"id", "todo_id", "claimer_endpoint_id", "lease_token_hash", "waited_since"}
     assert set(answers.ATTEMPT_FIELDS) == columns - hidden | {"died"}
 
 
