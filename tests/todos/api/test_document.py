@@ -14,6 +14,7 @@ from tests.todos.api.asked import EVERY
 from tests.todos.api.conftest import Worker
 from todos import inputs
 from todos.api import answers, document, schemas
+from todos.api import urls as _that_have_the_routes  # noqa: F401
 from todos.api.app import api
 from todos.api.calls import Credential
 from todos.api.problems import STATUS
