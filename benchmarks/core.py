@@ -46,6 +46,8 @@ def load(endpoint: Any, pending: int, done: int) -> None:
             )
         cursor.execute("VACUUM ANALYZE todos")
         cursor.execute("VACUUM ANALYZE procrastinate_jobs")
+        # Else what was loaded is written to disk while the contenders run.
+        cursor.execute("CHECKPOINT")
 
 
 def through_transitions(endpoint: Any, pairs: int) -> Callable[[], float]:
